@@ -1,0 +1,198 @@
+// Puts the parts together. Only wiring: an `if` about behaviour here means that a part is missing.
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Backend } from '../base/agent.ts'
+import type { ChatAdapter, Letter } from '../base/chat.ts'
+import type { NewEvent } from '../base/event.ts'
+import type { Lanes, Taken } from '../base/lanes.ts'
+import type { Signal, Tell } from '../base/signal.ts'
+import type { Clock } from '../base/time.ts'
+import { openWebchat } from '../chat/index.ts'
+import { openIntake } from '../intake/index.ts'
+import { openLanes } from '../lanes/index.ts'
+import { assemble, capabilities, composePrompt, openWorkspace, recallHistory } from '../prompt/index.ts'
+import { openScratch, openTurns } from '../run/index.ts'
+import {
+  explainError,
+  explainRefusal,
+  finalKey,
+  openDelivery,
+  openDrafts,
+  openLetters,
+  wordingOf,
+} from '../send/index.ts'
+import { type Database, openHistory, openMirrorFile, openSessions, openShelf } from '../store/index.ts'
+import type { Config } from './config.ts'
+import { logSignal } from './log.ts'
+import { openStatus } from './status.ts'
+
+/** Longer than any prompt a person writes, shorter than what hurts. */
+const maxCharacters = 200_000
+const historyShown = 200
+const historyHandedOver = { messages: 40, characters: 24_000 }
+const maxAttempts = 3
+
+export interface BuildParts {
+  readonly config: Config
+  readonly db: Database
+  readonly runsDir: string
+  readonly backend: Backend
+  readonly clock: Clock
+  readonly log: Logger
+  readonly version: string
+  scrub(text: string): string
+  ready(): boolean
+}
+
+export type Gateway = Awaited<ReturnType<typeof buildGateway>>
+
+export async function buildGateway({ config, db, runsDir, backend, clock, log, version, scrub, ready }: BuildParts) {
+  const listeners: ((signal: Signal) => void)[] = [signal => logSignal(log, signal)]
+  const tell: Tell = signal => {
+    for (const listener of listeners) listener(signal)
+  }
+
+  const shelf = openShelf(db, clock)
+  const sessionsFile = openMirrorFile(
+    join(config.configDir, 'sessions.json'),
+    () => `${JSON.stringify(sessions.all(), null, 2)}\n`,
+    300,
+    error => tell({ type: 'workspace-trouble', file: 'sessions.json', why: String(error) }),
+  )
+  const sessions = openSessions(db, clock, sessionsFile.touch)
+  const history = openHistory(db)
+  const workspace = openWorkspace({ dir: config.configDir, tell })
+
+  const chats = new Map<string, ChatAdapter>()
+  const letters = openLetters(chats)
+  const voice = { backend: backend.name, scrub, formatTime: timeFormat(config.timezone) }
+  const deliver = openDelivery(chats, clock, tell)
+  const stuck = (error: unknown) => tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
+  const bug = (error: unknown) => log.error({ err: error }, 'a part broke')
+
+  const inbox: Lanes<NewEvent> = await openLanes<NewEvent>(shelf, clock, {
+    box: 'in',
+    atOnce: config.queue.maxConcurrent,
+    maxDepth: config.queue.maxDepth,
+    busy: config.queue.busy,
+    collect: config.queue.collect,
+    maxAttempts,
+    giveUp(taken) {
+      tell({ type: 'event-set-aside', id: taken.id, lane: taken.lane, attempts: maxAttempts })
+      return {
+        type: 'failed',
+        why: 'set aside',
+        followUps: letters(taken, wordingOf({ type: 'set-aside', attempts: maxAttempts }, voice)),
+      }
+    },
+    broke(taken, error) {
+      bug(error)
+      return {
+        type: 'failed',
+        why: 'broke',
+        followUps: letters(taken, { kind: 'final', ok: false, text: explainError(error, scrub) }),
+      }
+    },
+    stuck,
+  })
+  const outbox: Lanes<Letter> = await openLanes<Letter>(shelf, clock, {
+    box: 'out',
+    atOnce: Number.POSITIVE_INFINITY,
+    maxDepth: Number.POSITIVE_INFINITY,
+    busy: 'queue',
+    collect: false,
+    // A letter cut off by crashes is the crash's fault far more often than the letter's.
+    maxAttempts: 20,
+    giveUp({ id, item }) {
+      tell({ type: 'letter-refused', id, place: item.place, length: item.text.length, why: 'cut off too often' })
+      return { type: 'failed', why: 'set aside' }
+    },
+    broke(_, error) {
+      bug(error)
+      return { type: 'failed', why: 'broke' }
+    },
+    stuck,
+  })
+
+  const webchat = openWebchat({
+    change: inbox.change,
+    stop: inbox.stop,
+    deliverWaiting: outbox.wake,
+    waiting: async lane => (await inbox.waiting(lane)).map(({ item, position }) => ({ event: item, position })),
+    history: lane => history.of(lane, historyShown),
+    final: eventKey => history.letter(finalKey(eventKey)),
+  })
+  chats.set(webchat.name, webchat)
+
+  const takeTurn = openTurns({
+    backend,
+    sessions,
+    clock,
+    chance: Math.random,
+    tell,
+    newSessionId: randomUUID,
+    settings: {
+      model: config.agent.model,
+      maxTurns: config.agent.maxTurns,
+      allowedTools: config.allowedTools,
+      permissionMode: config.permissionMode,
+      workingDir: config.configDir,
+      silenceMs: config.query.timeoutMs,
+      ceilingMs: config.query.maxMs,
+    },
+    systemPrompt: async () =>
+      assemble(await workspace.read(), {
+        capabilities: capabilities({ configDir: config.configDir, allowedTools: config.allowedTools }),
+      }),
+    compose: ({ history: said, ...rest }) =>
+      composePrompt({
+        ...rest,
+        history: recallHistory(
+          said.map(one => ({ role: one.role === 'user' ? 'person' : 'agent', text: one.text, at: one.at })),
+          historyHandedOver.characters,
+        ),
+      }),
+    history: lane => history.of(lane, historyHandedOver.messages),
+    openLive: openDrafts(chats, clock, tell),
+    letters: (taken, end) => letters(taken, wordingOf(end, voice)),
+    withScratch: openScratch(runsDir),
+  })
+
+  const intake = openIntake({
+    inbox,
+    tell,
+    maxCharacters,
+    reason: (why, depth) => explainRefusal(why, { depth, max: config.queue.maxDepth }),
+  })
+  const report = openStatus({
+    version,
+    backend: backend.name,
+    startedAt: clock.now(),
+    ready,
+    now: clock.now,
+    counts: shelf.counts,
+    inbox,
+    outbox,
+  })
+  listeners.push(report.listen)
+
+  return {
+    workspace,
+    inbox,
+    outbox,
+    webchat,
+    chats: [...chats.values()],
+    intake,
+    report,
+    takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
+    deliver,
+    forgetOld: (signal: AbortSignal) => shelf.forgetBefore(clock.now() - config.retentionDays * 86_400_000, signal),
+    flush: sessionsFile.flush,
+  }
+}
+
+function timeFormat(timeZone: string): (ms: number) => string {
+  return ms =>
+    new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short', hour: '2-digit', minute: '2-digit' }).format(ms)
+}

@@ -1,0 +1,114 @@
+// Which values an option takes, as text and in JSON.
+import fc from 'fast-check'
+import * as v from 'valibot'
+import { expect, test } from 'vitest'
+import { backendNames, resolveBackendName } from '../base/agent.ts'
+import * as kinds from './config-kinds.ts'
+
+const refused = Symbol('refused')
+function read(kind: kinds.Kind<unknown>, value: unknown): unknown {
+  const parsed = v.safeParse(kind.schema, value)
+  return parsed.success ? parsed.output : refused
+}
+
+// Feature: multi-cli-backend, Property 7: For any string, resolveBackendName SHALL return the corresponding BackendName if
+// the string is one of the valid names, SHALL return "claude" when the input is undefined, and SHALL throw a descriptive
+// error for any other string value.
+test('a backend name resolves to itself, nothing to claude, anything else to an error that lists the names', () => {
+  const almost = fc.constantFrom(...backendNames).map(name => `${name} `)
+  const raw = fc.oneof(
+    fc.constantFrom(...backendNames),
+    fc.constant(undefined),
+    fc.string(),
+    almost,
+    fc.constant('__proto__'),
+  )
+  fc.assert(
+    fc.property(raw, name => {
+      const known = backendNames.find(valid => valid === name)
+      if (name === undefined) expect(resolveBackendName(name)).toBe('claude')
+      else if (known !== undefined) expect(resolveBackendName(name)).toBe(known)
+      else for (const valid of backendNames) expect(() => resolveBackendName(name)).toThrow(valid)
+      if (name !== undefined) expect(read(kinds.backendName, name)).toBe(known ?? refused)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('the four backends of the first design are among ours', () => {
+  expect(backendNames).toEqual(expect.arrayContaining(['claude', 'codex', 'gemini', 'opencode']))
+})
+
+test('numbers are plain whole numbers within their bounds', () => {
+  const port = kinds.wholeNumber(0, 65_535)
+  for (const [value, result] of [
+    ['0', 0],
+    ['65535', 65_535],
+    [8080, 8080],
+  ] as const)
+    expect(read(port, value)).toBe(result)
+  for (const value of ['65536', '-1', '12x', '1e3', '1.0', '0x10', '+1', '1 2', 1.5, -1, Number.NaN, true, null, [1]]) {
+    expect(read(port, value), String(value)).toBe(refused)
+  }
+})
+
+test('milliseconds end where timers do', () => {
+  expect(read(kinds.milliseconds(1), '2147483647')).toBe(2_147_483_647)
+  expect(read(kinds.milliseconds(1), '2147483648')).toBe(refused)
+  expect(read(kinds.milliseconds(1), '0')).toBe(refused)
+})
+
+test('yes and no have many spellings', () => {
+  for (const value of ['true', '1', 'yes', 'on', 'TRUE', true]) expect(read(kinds.yesOrNo, value)).toBe(true)
+  for (const value of ['false', '0', 'no', 'off', 'Off', false]) expect(read(kinds.yesOrNo, value)).toBe(false)
+  for (const value of ['maybe', 'y', 1, 0, null]) expect(read(kinds.yesOrNo, value)).toBe(refused)
+})
+
+test('a list of tools splits at commas, but not inside parentheses', () => {
+  expect(read(kinds.toolList, 'Read, Bash(echo a,b:*),,mcp__x__y ')).toEqual(['Read', 'Bash(echo a,b:*)', 'mcp__x__y'])
+  expect(read(kinds.toolList, ['Read', 'Grep'])).toEqual(['Read', 'Grep'])
+  expect(read(kinds.toolList, [])).toEqual([])
+  for (const value of ['Read Write', ['Read', 1], ['Read,Grep'], [''], 5])
+    expect(read(kinds.toolList, value)).toBe(refused)
+})
+
+test('names of variables are names', () => {
+  expect(read(kinds.variableNames, 'GH_TOKEN,_x1')).toEqual(['GH_TOKEN', '_x1'])
+  for (const value of ['A=B', '1A', 'A B', 'sk-123']) expect(read(kinds.variableNames, value)).toBe(refused)
+})
+
+test('hosts are addresses or names, without scheme and port', () => {
+  for (const host of ['127.0.0.1', '::1', 'localhost', 'my-host.lan', '0.0.0.0', '::']) {
+    expect(read(kinds.hostName, host)).toBe(host)
+  }
+  for (const host of ['http://x', 'a:80', '999.1.1.1', 'a b', '-x', '[::1]']) {
+    expect(read(kinds.hostName, host), host).toBe(refused)
+  }
+})
+
+test('only what cannot be reached from outside counts as loopback', () => {
+  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LOCALHOST'])
+    expect(kinds.isLoopback(host)).toBe(true)
+  for (const host of [
+    '0.0.0.0',
+    '::',
+    '192.168.1.2',
+    '127.0.0.1.example.org',
+    'localhost.example.org',
+    '127.evil.org',
+  ]) {
+    expect(kinds.isLoopback(host), host).toBe(false)
+  }
+})
+
+test('time zones go by their IANA name', () => {
+  for (const zone of ['Europe/Berlin', 'UTC', kinds.systemTimezone()]) expect(read(kinds.timezone, zone)).toBe(zone)
+  for (const zone of ['Mars/Base', '+01:00', 'Berlin', '']) expect(read(kinds.timezone, zone), zone).toBe(refused)
+})
+
+test('credentials hold no blanks and are as long as asked', () => {
+  expect(read(kinds.credential(16), 'abcdefghijklmnop')).toBe('abcdefghijklmnop')
+  for (const value of ['abcdefghijklmno', 'abcdefgh ijklmnopq', 'abcdefghijklmnopé', 'abcdefghijklmnop\n', 1e20]) {
+    expect(read(kinds.credential(16), value), String(value)).toBe(refused)
+  }
+})

@@ -1,0 +1,129 @@
+// The kinds of values an option can have. Each takes text (flag, environment) as well as its natural form in JSON.
+import { isIP } from 'node:net'
+import * as v from 'valibot'
+import { type BackendName, backendNames, resolveBackendName } from '../base/agent.ts'
+
+export interface Kind<T> {
+  readonly schema: v.GenericSchema<unknown, T>
+  /** Ends the sentence "must be …". */
+  readonly allowed: string
+}
+
+export const text: Kind<string> = { schema: v.string(), allowed: 'text' }
+
+export const backendName: Kind<BackendName> = {
+  schema: v.pipe(
+    v.string(),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      try {
+        return resolveBackendName(dataset.value)
+      } catch (error) {
+        addIssue({ message: String(error) })
+        return NEVER
+      }
+    }),
+  ),
+  allowed: oneOfWords(backendNames),
+}
+
+/** A credential: goes into headers, links and cookies, so it can hold neither blanks nor anything beyond ASCII. */
+export function credential(atLeast: number): Kind<string> {
+  return {
+    schema: v.pipe(v.string(), v.regex(/^[!-~]+$/), v.minLength(atLeast)),
+    allowed: atLeast > 1 ? `at least ${atLeast} characters without blanks` : 'characters without blanks',
+  }
+}
+
+export function wholeNumber(from: number, to: number): Kind<number> {
+  const inDigits = v.pipe(v.string(), v.regex(/^\d+$/), v.transform(Number))
+  return {
+    schema: v.pipe(v.union([v.number(), inDigits]), v.safeInteger(), v.minValue(from), v.maxValue(to)),
+    allowed: `a whole number from ${from} to ${to}`,
+  }
+}
+
+// Timers take no more: beyond this (24.8 days) they fire at once.
+const longestTimer = 2 ** 31 - 1
+export const milliseconds = (from: number): Kind<number> => wholeNumber(from, longestTimer)
+
+const yes = ['true', '1', 'yes', 'on']
+const no = ['false', '0', 'no', 'off']
+export const yesOrNo: Kind<boolean> = {
+  schema: v.union([
+    v.boolean(),
+    v.pipe(
+      v.string(),
+      v.toLowerCase(),
+      v.picklist([...yes, ...no]),
+      v.transform(word => yes.includes(word)),
+    ),
+  ]),
+  allowed: 'true or false (1/0, yes/no, on/off)',
+}
+
+export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
+  return { schema: v.picklist(words), allowed: oneOfWords(words) }
+}
+
+/** Commas inside parentheses belong to the item: `Bash(echo a,b)` is one tool. */
+const inList = v.pipe(
+  v.string(),
+  v.transform(list => list.split(/,(?![^()]*\))/).map(item => item.trim())),
+  v.transform(items => items.filter(item => item !== '')),
+)
+
+function list(item: RegExp, allowed: string): Kind<readonly string[]> {
+  const items = v.union([v.array(v.string()), inList])
+  return {
+    schema: v.pipe(
+      items,
+      v.everyItem(name => item.test(name)),
+    ),
+    allowed,
+  }
+}
+
+export const toolList = list(
+  /^[^\s(),]+(\(.*\))?$/,
+  'tool names with commas between them, such as Read,Bash(git log:*)',
+)
+
+export const variableNames = list(/^[A-Za-z_][A-Za-z0-9_]*$/, 'names of environment variables with commas between them')
+
+export const hostName: Kind<string> = {
+  schema: v.pipe(
+    v.string(),
+    v.check(
+      host => isIP(host) > 0 || (/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(host) && !/^[\d.]+$/.test(host)),
+    ),
+  ),
+  allowed: 'an IP address or a host name',
+}
+
+/** Only these are sure to be reachable from this machine alone; any other name counts as open. */
+export const isLoopback = (host: string): boolean =>
+  host.toLowerCase() === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+
+export const timezone: Kind<string> = {
+  schema: v.pipe(v.string(), v.check(isTimezone)),
+  allowed: 'the IANA name of a time zone, such as Europe/Berlin',
+}
+
+export function systemTimezone(): string {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions()
+  // With a TZ that the system does not know, Node names a zone which it refuses itself.
+  return isTimezone(timeZone) ? timeZone : 'UTC'
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    Intl.DateTimeFormat('en', { timeZone: name })
+    return /^[A-Za-z]/.test(name)
+  } catch {
+    return false
+  }
+}
+
+function oneOfWords(words: readonly string[]): string {
+  return `one of ${words.join(', ')}`
+}

@@ -1,0 +1,220 @@
+// The one table of options: what can be set, under which names, to what. `config show`, `config init` and the docs read it.
+import { permissionModes } from '../base/agent.ts'
+import {
+  backendName,
+  credential,
+  hostName,
+  type Kind,
+  milliseconds,
+  oneOf,
+  systemTimezone,
+  text,
+  timezone,
+  toolList,
+  variableNames,
+  wholeNumber,
+  yesOrNo,
+} from './config-kinds.ts'
+
+export interface Option<T> {
+  readonly env: string
+  /** Without the dashes. */
+  readonly flag?: string
+  readonly kind: Kind<T>
+  /** Null: not set. A function: the machine decides. */
+  readonly default: NoInfer<T> | (() => NoInfer<T>)
+  readonly description: string
+  readonly secret?: true
+  /** May not stand in config.json. */
+  readonly outsideFile?: true
+  /** A bad value is warned about and the default taken, instead of refusing to start. */
+  readonly lenient?: true
+}
+
+/** By the path in config.json. */
+export const options = {
+  config_dir: option({
+    env: 'CONFIG_DIR',
+    flag: 'config-dir',
+    kind: text,
+    default: './config',
+    outsideFile: true,
+    description: 'The workspace folder: config.json, persona and memory files, state.',
+  }),
+  'agent.backend': optional({
+    env: 'AGENT_BACKEND',
+    flag: 'backend',
+    kind: backendName,
+    description: 'The agent that answers. Not set: claude, else the next one that is installed.',
+  }),
+  'agent.cli_path': optional({
+    env: 'BACKEND_CLI_PATH',
+    kind: text,
+    description: "Path of the backend's program. Not set: looked up on PATH.",
+  }),
+  'agent.model': optional({
+    env: 'BACKEND_MODEL',
+    flag: 'model',
+    kind: text,
+    description: "The model, by the backend's own name for it. Not set: the backend's default.",
+  }),
+  'agent.max_turns': option({
+    env: 'BACKEND_MAX_TURNS',
+    kind: wholeNumber(1, 10_000),
+    default: 25,
+    lenient: true,
+    description: 'How many steps the agent may take for one answer. A bad value is warned about and 25 taken.',
+  }),
+  'agent.env': option({
+    env: 'BACKEND_ENV',
+    kind: variableNames,
+    default: [],
+    description: "Names of environment variables that are passed on to the backend, besides the backend's own.",
+  }),
+  allowed_tools: option({
+    env: 'ALLOWED_TOOLS',
+    kind: toolList,
+    default: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
+    description: 'The only tools the agent may use.',
+  }),
+  permission_mode: option({
+    env: 'PERMISSION_MODE',
+    kind: oneOf(permissionModes),
+    default: 'bypassPermissions',
+    description: 'How the backend asks before it uses a tool.',
+  }),
+  'anthropic.api_key': optional({
+    env: 'ANTHROPIC_API_KEY',
+    kind: credential(1),
+    secret: true,
+    description: 'Key of the Anthropic API. Needed by the claude-sdk backend.',
+  }),
+  'query.timeout_ms': option({
+    env: 'QUERY_TIMEOUT_MS',
+    kind: milliseconds(1),
+    default: 120_000,
+    description: 'A turn that stays silent for this long is ended.',
+  }),
+  'query.max_ms': option({
+    env: 'QUERY_MAX_MS',
+    kind: milliseconds(1),
+    default: 1_800_000,
+    description: 'A turn that takes this long is ended even while it speaks.',
+  }),
+  'queue.max_concurrent': option({
+    env: 'MAX_CONCURRENT_QUERIES',
+    kind: wholeNumber(1, 1000),
+    default: 5,
+    description: 'How many conversations are answered side by side.',
+  }),
+  'queue.max_depth': option({
+    env: 'MAX_QUEUE_DEPTH',
+    kind: wholeNumber(1, 1_000_000),
+    default: 100,
+    description: 'How many events may wait; more are refused.',
+  }),
+  'queue.busy': option({
+    env: 'BUSY',
+    kind: oneOf(['reject', 'queue']),
+    default: 'reject',
+    description: 'A new conversation while all places are taken: refuse it, or let it wait.',
+  }),
+  'queue.collect': option({
+    env: 'COLLECT',
+    kind: yesOrNo,
+    default: false,
+    description: 'Messages that came in during a turn are answered together.',
+  }),
+  'discord.enabled': option({
+    env: 'DISCORD',
+    flag: 'discord',
+    kind: yesOrNo,
+    default: false,
+    description: 'Connect to Discord.',
+  }),
+  'discord.bot_token': optional({
+    env: 'DISCORD_BOT_TOKEN',
+    kind: credential(1),
+    secret: true,
+    description: 'Token of the Discord bot. Needed when Discord is on.',
+  }),
+  'heartbeat.default_channel': optional({
+    env: 'OUTPUT_CHANNEL_ID',
+    kind: text,
+    description: 'Channel for answers to heartbeats and cron jobs that name none. Not set: only the log.',
+  }),
+  'http.host': option({
+    env: 'HTTP_HOST',
+    kind: hostName,
+    default: '127.0.0.1',
+    description: 'Address the web server listens on. Anything but loopback needs a token of your own.',
+  }),
+  'http.port': option({
+    env: 'HTTP_PORT',
+    flag: 'port',
+    kind: wholeNumber(0, 65_535),
+    default: 8080,
+    description: 'Port of the web server. 0: any free one.',
+  }),
+  'http.token': optional({
+    env: 'HTTP_TOKEN',
+    kind: credential(16),
+    secret: true,
+    description: 'Token for the pages and the API. Not set: made at the first start and kept.',
+  }),
+  timezone: option({
+    env: 'TIMEZONE',
+    kind: timezone,
+    default: systemTimezone,
+    description: "Time zone of schedules. Not set: the system's.",
+  }),
+  retention_days: option({
+    env: 'RETENTION_DAYS',
+    kind: wholeNumber(1, 36_500),
+    default: 30,
+    description: 'How many days finished events are kept.',
+  }),
+  stop_timeout_ms: option({
+    env: 'STOP_TIMEOUT_MS',
+    kind: milliseconds(0),
+    default: 30_000,
+    description: 'How long running turns may go on when the gateway stops.',
+  }),
+  'log.level': option({
+    env: 'LOG_LEVEL',
+    flag: 'log',
+    kind: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    default: 'info',
+    description: 'What is logged: this and worse.',
+  }),
+  'log.format': option({
+    env: 'LOG_FORMAT',
+    kind: oneOf(['auto', 'pretty', 'json']),
+    default: 'auto',
+    description: 'How it is logged. auto: pretty on a terminal, else json.',
+  }),
+} as const
+
+export type OptionKey = keyof typeof options
+export type Values = { readonly [Key in OptionKey]: (typeof options)[Key] extends Option<infer T> ? T : never }
+
+export function isOptionKey(key: string): key is OptionKey {
+  return Object.hasOwn(options, key)
+}
+
+export const eachOption = (): readonly (readonly [OptionKey, Option<unknown>])[] =>
+  Object.entries<Option<unknown>>(options).filter((entry): entry is [OptionKey, Option<unknown>] =>
+    isOptionKey(entry[0]),
+  )
+
+/** Secrets of ours that the backend must never get. The API key is not one of them: it is the backend's own as well. */
+export const isPrivate = (variable: string): boolean =>
+  variable !== options['anthropic.api_key'].env && eachOption().some(([, row]) => row.secret && row.env === variable)
+
+function option<T>(row: Option<T>): Option<T> {
+  return row
+}
+
+function optional<T>(row: Omit<Option<T>, 'default'>): Option<T | null> {
+  return { ...row, default: null }
+}

@@ -1,0 +1,54 @@
+// What people read about the configuration: the first config.json and the page in docs/.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { initialConfigFile, loadConfig } from './config.ts'
+import { eachOption } from './config-options.ts'
+import { scrubber } from './config-report.ts'
+
+test('the first config.json says what holds without it, and nothing in it is warned about', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aetheel-init-'))
+  try {
+    const from = { flags: { configDir: folder }, env: {}, cwd: folder }
+    const without = await loadConfig(from)
+    await writeFile(join(folder, 'config.json'), initialConfigFile())
+    const withIt = await loadConfig(from)
+    expect(withIt).toMatchObject({ ok: true, warnings: [] })
+    expect(withIt.ok && withIt.config).toEqual(without.ok && without.config)
+    expect(withIt.ok && withIt.values.find(({ key }) => key === 'http.port')).toMatchObject({ from: 'config.json' })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+test('the first config.json explains every option that may stand in it', () => {
+  const file = initialConfigFile()
+  for (const [key, { env, description, outsideFile }] of eachOption()) {
+    if (outsideFile) continue
+    expect(file).toContain(`"${key.slice(key.indexOf('.') + 1)}": `)
+    expect(file).toContain(`// ${description}\n`)
+    expect(file).toContain(`// ${env}`)
+  }
+})
+
+test('a secret that begins with another one is hidden as a whole', () => {
+  expect(scrubber(['secret', 'secret-tail'])('a secret-tail, a secret')).toBe('a ********, a ********')
+})
+
+test('docs/configuration.md lists every option as it is', async () => {
+  const page = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8')
+  const rows = page.split('\n').filter(line => line.startsWith('| `'))
+  const expected = eachOption().map(([key, option]) => {
+    const unset = option.default === null || typeof option.default === 'function' || String(option.default) === ''
+    const cells = [
+      `\`${key}\``,
+      `\`${option.env}\``,
+      option.flag === undefined ? '' : `\`--${option.flag}\``,
+      unset ? '' : `\`${option.default}\``,
+      `${option.description} (${option.kind.allowed})`,
+    ]
+    return `| ${cells.join(' | ')} |`
+  })
+  expect(rows).toEqual(expected)
+})

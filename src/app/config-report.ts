@@ -1,0 +1,98 @@
+// What people are shown of the configuration: values without their secrets, mistakes, a first config.json.
+import { eachOption, type Option, options } from './config-options.ts'
+import type { From, Problem, Variables } from './config-sources.ts'
+
+export interface ShownValue {
+  readonly key: string
+  readonly env: string
+  /** Null: not set. A secret is only shown to be there. */
+  readonly value: string | null
+  readonly from: From
+  readonly description: string
+}
+
+export const mask = '********'
+
+/** One line each: key (other names): value and where it stands; what is allowed. */
+export function showProblems(problems: readonly Problem[]): string {
+  return problems.map(showProblem).join('\n')
+}
+
+export function showProblem({ key, env, flag, from, value, why }: Problem): string {
+  const names = [env, flag === null ? null : `--${flag}`].filter(name => name !== null)
+  const place = from === null || from === 'default' ? '' : ` from ${from}`
+  const found = value === null ? '' : `${value}${place}; `
+  return `${key}${names.length > 0 ? ` (${names.join(', ')})` : ''}: ${found}${why}`
+}
+
+/** A raw value in a mistake: as JSON, so that control characters cannot play tricks on a terminal; hidden before it is cut. */
+export function quote(value: unknown, scrub: (line: string) => string): string {
+  if (typeof value === 'object' && !Array.isArray(value)) return '{ … }'
+  const quoted = scrub(JSON.stringify(value))
+  return quoted.length > 80 ? `${quoted.slice(0, 79)}…` : quoted
+}
+
+export function plain(value: unknown): string | null {
+  if (value === null) return null
+  return Array.isArray(value) ? value.join(',') : String(value)
+}
+
+/** Goes by the name, as nothing else can be known of a variable that is not ours. */
+const looksSecret = (variable: string): boolean => /KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL/i.test(variable)
+
+// Hiding anything shorter would shred every line in which those few letters happen to stand.
+const shortestSecret = 6
+
+/** What must not be seen: these values, and those of every variable whose name says so. */
+export function secretsIn(values: readonly (string | null)[], ...environments: readonly Variables[]): string[] {
+  const variables = environments.flatMap(environment => Object.entries(environment))
+  const named = variables.flatMap(([name, value]) => (looksSecret(name) ? [value] : []))
+  const all = [...values, ...named].map(value => value?.trim() ?? '')
+  return [...new Set(all)].filter(secret => secret.length >= shortestSecret)
+}
+
+/** Hides secrets that ended up where none belongs, such as a token typed as a model. */
+export function scrubber(secrets: readonly string[]): (line: string) => string {
+  // The longest first: hiding a part of it would leave the rest to be seen.
+  const forms = secrets.flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1)])
+  const ordered = [...new Set(forms)].sort((a, b) => b.length - a.length)
+  return line => ordered.reduce((text, secret) => text.replaceAll(secret, mask), line)
+}
+
+/** A config.json with every option at its default and a comment on each. */
+export function initialConfigFile(): string {
+  const inFile = eachOption().filter(([, { outsideFile }]) => !outsideFile)
+  const blocks: string[][] = []
+  const seen = new Set<string>()
+  for (const [key, row] of inFile) {
+    const section = key.includes('.') ? key.slice(0, key.indexOf('.')) : null
+    if (section === null) blocks.push(entry(key, row, '  '))
+    else if (!seen.has(section)) {
+      seen.add(section)
+      const rows = inFile.filter(([other]) => other.startsWith(`${section}.`))
+      const inner = rows.flatMap(([other, its]) => entry(other.slice(section.length + 1), its, '    '))
+      blocks.push([`  "${section}": {`, ...inner, '  },'])
+    }
+  }
+  return [...opening, ...blocks.flatMap(block => ['', ...block]), '}', ''].join('\n')
+}
+
+const opening = [
+  '// Configuration of Aetheel. Flags, the environment and .env win over this file; null means: not set.',
+  `// The folder of this file is chosen by ${options.config_dir.env} or --${options.config_dir.flag}.`,
+  '{',
+  '  // Variables, as if they were set in the environment; the backend gets them too. Any text in this file may use',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: the notation that is explained
+  '  // one as "${NAME}".',
+  '  "env": { "vars": {} },',
+]
+
+function entry(name: string, row: Option<unknown>, indent: string): string[] {
+  const value = typeof row.default === 'function' ? null : row.default
+  const names = row.flag === undefined ? row.env : `${row.env}, --${row.flag}`
+  return [
+    `${indent}// ${row.description}`,
+    `${indent}// ${names}: ${row.kind.allowed}`,
+    `${indent}"${name}": ${JSON.stringify(value).replaceAll('","', '", "')},`,
+  ]
+}

@@ -1,0 +1,93 @@
+// The files and the environment that settings come from: what is there, broken or misspelled.
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { configFixture } from './config.fixture.ts'
+
+const { complaints, good, load, path, writeConfig } = configFixture({ beforeEach, afterEach })
+
+test('unknown keys of config.json are warned about with the nearest known name', async () => {
+  await writeConfig({
+    http: { prot: 1 },
+    agnet: { backend: 'echo' },
+    port: 3,
+    HTTP_HOST: 'x',
+    mcp: { servers: {} },
+    models: { default: 'x' },
+    stopTimeoutMs: 1,
+    constructor: 1,
+  })
+  const { warnings, config } = await good()
+  expect(warnings).toEqual([
+    'config.json: unknown key "http.prot", ignored; did you mean "http.port"?',
+    'config.json: unknown key "agnet", ignored; did you mean "agent"?',
+    'config.json: unknown key "port", ignored; did you mean "http.port"?',
+    'config.json: unknown key "HTTP_HOST", ignored; did you mean "http.host"?',
+    'config.json: unknown key "mcp", ignored',
+    'config.json: unknown key "models", ignored',
+    'config.json: unknown key "stopTimeoutMs", ignored; did you mean "stop_timeout_ms"?',
+    'config.json: unknown key "constructor", ignored',
+  ])
+  expect(config.http.port).toBe(8080)
+})
+
+test('variables that nearly have one of our names are warned about, others are not', async () => {
+  const others = { PATH: '/bin', HTTP_PROXY: 'x', HOME: '/', LOG_FILE: 'x', BUS: '', GH_TOKEN: 'x' }
+  await writeFile(path('.env'), 'QUERY_TIMEOUT_MSS=5')
+  const { warnings } = await good({ ...others, AGENT_BACKND: 'echo', http_port: '5' })
+  expect(warnings.toSorted()).toEqual([
+    'environment: AGENT_BACKND is not an option, ignored; did you mean AGENT_BACKEND?',
+    'environment: QUERY_TIMEOUT_MSS is not an option, ignored; did you mean QUERY_TIMEOUT_MS?',
+    'environment: http_port is not an option, ignored; did you mean HTTP_PORT?',
+  ])
+  expect((await good({ HTTP_PORTS: '5', BACKEND_ENV: 'HTTP_PORTS', QUERY_TIMEOUT_MSS: '' })).warnings).toHaveLength(1)
+})
+
+test('the folder of config.json cannot be chosen inside it', async () => {
+  await writeConfig({ config_dir: 'x', env: { vars: { CONFIG_DIR: 'y', 'bad name': 'z', LIST: [] } } })
+  expect(await complaints()).toEqual([
+    'config_dir: may not stand in config.json, which it leads to: use CONFIG_DIR or --config-dir',
+    'env.vars.CONFIG_DIR: may not stand in config.json, which it leads to: use CONFIG_DIR or --config-dir',
+    'env.vars.bad name: must have a name of letters, digits and underscores',
+    'env.vars.LIST: must be text, a number, true or false',
+  ])
+})
+
+test('nulls and blanks in config.json count as not set', async () => {
+  await writeConfig({ agent: { model: null, cli_path: ' ' }, http: null, env: { vars: null } })
+  const { config, warnings } = await good()
+  expect(config.agent).toMatchObject({ model: null, cliPath: null })
+  expect(warnings).toEqual([])
+})
+
+test('a setting that is given in two notations is a mistake', async () => {
+  await writeConfig({ 'http.port': 1, http: { port: 2 } })
+  expect(await complaints()).toEqual(['http.port: is given twice'])
+})
+
+test('config.json may be missing or empty, but not broken', async () => {
+  expect((await good({ CONFIG_DIR: 'nowhere' })).config.configDir).toBe(path('nowhere'))
+  await writeConfig(' \n')
+  expect((await load()).ok).toBe(true)
+  await writeConfig('{\n  "http": { "port": 1 }\n  "x": 1 }')
+  expect(await complaints()).toEqual(['config.json: line 3, column 3: expected "," or "}"'])
+  await writeConfig('[]')
+  expect(await complaints()).toEqual(['config.json: must be an object: { … }'])
+  await rm(path('config/config.json'))
+  await mkdir(path('config/config.json'))
+  expect(await complaints()).toEqual(['config.json: cannot be read (is a folder)'])
+  await writeFile(path('plain'), '')
+  expect(await complaints({ CONFIG_DIR: 'plain' })).toEqual([
+    'config.json: cannot be read (the folder it should be in is a file)',
+  ])
+})
+
+test('files that are there but cannot be read are mistakes', async () => {
+  await symlink('config.json', path('config/config.json'))
+  await symlink('.env', path('.env'))
+  expect(await complaints()).toEqual(['.env: cannot be read (ELOOP)', 'config.json: cannot be read (ELOOP)'])
+})
+
+test('a folder called .env is not ours', async () => {
+  await mkdir(path('.env'))
+  expect((await good()).warnings).toEqual(['.env is a folder, ignored'])
+})

@@ -1,0 +1,167 @@
+// Where settings come from: the flags, the environment, the `.env` file, config.json.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { isJsonObject, type JsonObject, type JsonValue, readJson } from './config-json.ts'
+import { eachOption, isOptionKey, type OptionKey, options } from './config-options.ts'
+import { nearest } from './config-spelling.ts'
+
+export type From = 'flag' | 'environment' | '.env' | 'config.json' | 'default'
+
+/** One mistake. The value is fit to be shown: quoted, cut, and hidden where it is a secret. */
+export interface Problem {
+  readonly key: string
+  readonly env: string | null
+  readonly flag: string | null
+  readonly from: From | null
+  readonly value: string | null
+  /** What is allowed, or what is missing. */
+  readonly why: string
+}
+
+export interface Remarks {
+  readonly problems: Problem[]
+  readonly warnings: string[]
+}
+
+export type Variables = Readonly<Record<string, string>>
+
+/** A variable that is empty or blank counts as not set. */
+export function setVariables(env: Readonly<Record<string, string | undefined>>): Variables {
+  const isSet = (entry: [string, string | undefined]): entry is [string, string] => (entry[1] ?? '').trim() !== ''
+  return Object.fromEntries(Object.entries(env).filter(isSet))
+}
+
+export async function readDotEnv(folder: string, { problems, warnings }: Remarks): Promise<Variables> {
+  const read = await readText(join(folder, '.env'))
+  if (read.type === 'text') return setVariables(parseEnv(read.text.replace(/^\ufeff/, '')))
+  // Python keeps virtual environments in a folder of this name.
+  if (read.type === 'folder') warnings.push('.env is a folder, ignored')
+  if (read.type === 'unreadable') problems.push(fileProblem('.env', `cannot be read (${read.why})`))
+  return {}
+}
+
+/** What config.json says, not yet checked. Blank texts and nulls count as not set and are left out. */
+export interface ConfigFile {
+  readonly settings: ReadonlyMap<OptionKey, JsonValue>
+  /** `env.vars`, as written. */
+  readonly vars: ReadonlyMap<string, string>
+}
+
+export async function readConfigFile(folder: string, remarks: Remarks): Promise<ConfigFile> {
+  const settings = new Map<OptionKey, JsonValue>()
+  const vars = new Map<string, string>()
+  const read = await readText(join(folder, 'config.json'))
+  if (read.type === 'text') {
+    const json = readJson(read.text.trim() === '' ? '{}' : read.text)
+    if (!json.ok) {
+      remarks.problems.push(fileProblem('config.json', `line ${json.line}, column ${json.column}: ${json.why}`))
+    } else if (!isJsonObject(json.value)) {
+      remarks.problems.push(fileProblem('config.json', 'must be an object: { … }'))
+    } else {
+      collect(json.value, '', { settings, vars }, remarks)
+    }
+  } else if (read.type !== 'missing') {
+    const why = read.type === 'folder' ? 'is a folder' : read.why
+    remarks.problems.push(fileProblem('config.json', `cannot be read (${why})`))
+  }
+  return { settings, vars }
+}
+
+/** Variables are often misspelled without anybody noticing; those that nearly have one of our names are told. */
+export function warnOfMisspelledVariables(environment: Variables, meant: readonly string[], warnings: string[]): void {
+  const known = eachOption().map(([, { env }]) => env)
+  for (const name of Object.keys(environment)) {
+    if (known.includes(name) || meant.includes(name)) continue
+    const guess = nearest(name, known, name.length < 6 ? 1 : 2)
+    if (guess !== null) warnings.push(`environment: ${name} is not an option, ignored; did you mean ${guess}?`)
+  }
+}
+
+type ReadText =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'missing' }
+  | { readonly type: 'folder' }
+  | { readonly type: 'unreadable'; readonly why: string }
+
+async function readText(path: string): Promise<ReadText> {
+  try {
+    return { type: 'text', text: await readFile(path, 'utf8') }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    if (code === 'ENOENT') return { type: 'missing' }
+    if (code === 'EISDIR') return { type: 'folder' }
+    if (code === 'ENOTDIR') return { type: 'unreadable', why: 'the folder it should be in is a file' }
+    return { type: 'unreadable', why: code === 'EACCES' ? 'permission denied' : code }
+  }
+}
+
+const sections = new Set([
+  'env',
+  'env.vars',
+  ...Object.keys(options).flatMap(key => (key.includes('.') ? [key.slice(0, key.lastIndexOf('.'))] : [])),
+])
+
+interface Collected {
+  readonly settings: Map<OptionKey, JsonValue>
+  readonly vars: Map<string, string>
+}
+
+function collect(object: JsonObject, prefix: string, into: Collected, remarks: Remarks): void {
+  for (const [name, value] of Object.entries(object)) {
+    const key = prefix + name
+    if (isOptionKey(key)) collectSetting(key, value, into, remarks)
+    else if (!sections.has(key)) remarks.warnings.push(`config.json: unknown key "${key}", ignored${guessFor(key)}`)
+    else if (value === null) continue
+    else if (!isJsonObject(value)) remarks.problems.push(keyProblem(key, 'must be an object: { … }'))
+    else if (key === 'env.vars') collectVariables(value, into, remarks)
+    else collect(value, `${key}.`, into, remarks)
+  }
+}
+
+function collectSetting(key: OptionKey, value: JsonValue, { settings }: Collected, { problems }: Remarks): void {
+  const { env, flag, outsideFile } = optionOf(key)
+  if (value === null || (typeof value === 'string' && value.trim() === '')) return
+  if (outsideFile) {
+    problems.push(keyProblem(key, `may not stand in config.json, which it leads to: use ${env} or --${flag}`))
+  } else if (settings.has(key)) problems.push(keyProblem(key, 'is given twice'))
+  else settings.set(key, value)
+}
+
+function collectVariables(object: JsonObject, { vars }: Collected, { problems }: Remarks): void {
+  for (const [name, value] of Object.entries(object)) {
+    const key = `env.vars.${name}`
+    const outside = eachOption().find(([, { env, outsideFile }]) => outsideFile && env === name)?.[1]
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      problems.push(keyProblem(key, 'must have a name of letters, digits and underscores'))
+    } else if (outside !== undefined) {
+      problems.push(
+        keyProblem(key, `may not stand in config.json, which it leads to: use ${name} or --${outside.flag}`),
+      )
+    } else if (typeof value === 'object' && value !== null) {
+      problems.push(keyProblem(key, 'must be text, a number, true or false'))
+    } else if (value !== null && String(value).trim() !== '') vars.set(name, String(value))
+  }
+}
+
+function guessFor(key: string): string {
+  const known = [...Object.keys(options), ...sections]
+  const last = key.slice(key.lastIndexOf('.') + 1).toLowerCase()
+  const [elsewhere] =
+    eachOption().find(([path, { env }]) => last === env.toLowerCase() || path.endsWith(`.${last}`)) ?? []
+  const guess = nearest(key, known, Math.max(1, Math.floor(key.length / 4))) ?? elsewhere
+  return guess === undefined ? '' : `; did you mean "${guess}"?`
+}
+
+const optionOf = (key: OptionKey): { env: string; flag?: string; outsideFile?: true } => options[key]
+
+const keyProblem = (key: string, why: string): Problem => ({
+  key,
+  env: null,
+  flag: null,
+  from: 'config.json',
+  value: null,
+  why,
+})
+
+const fileProblem = (file: string, why: string): Problem => ({ ...keyProblem(file, why), from: null })

@@ -1,0 +1,50 @@
+// For tests: a fresh working directory with a config folder, and ways to load the configuration from it.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Loaded, type LoadFrom, loadConfig, showProblems } from './config.ts'
+
+type Env = LoadFrom['env']
+type Flags = LoadFrom['flags']
+
+export interface ConfigFixture {
+  path(...parts: string[]): string
+  writeConfig(content: unknown): Promise<void>
+  load(env?: Env, flags?: Flags): Promise<Loaded>
+  /** Loads what must be free of mistakes. */
+  good(env?: Env, flags?: Flags): Promise<Loaded & { ok: true }>
+  /** The mistakes, as people read them. */
+  complaints(env?: Env, flags?: Flags): Promise<string[]>
+}
+
+interface Hooks {
+  beforeEach(before: () => Promise<void>): void
+  afterEach(after: () => Promise<void>): void
+}
+
+/** The test runner's hooks are handed in, as only tests may import it. */
+export function configFixture({ beforeEach, afterEach }: Hooks): ConfigFixture {
+  let cwd = ''
+  beforeEach(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'aetheel-config-'))
+    await mkdir(join(cwd, 'config'))
+  })
+  afterEach(() => rm(cwd, { recursive: true }))
+
+  const load = (env: Env = {}, flags: Flags = {}): Promise<Loaded> => loadConfig({ flags, env, cwd })
+  return {
+    path: (...parts) => join(cwd, ...parts),
+    writeConfig: content =>
+      writeFile(join(cwd, 'config/config.json'), typeof content === 'string' ? content : JSON.stringify(content)),
+    load,
+    async good(env, flags) {
+      const loaded = await load(env, flags)
+      if (!loaded.ok) throw new Error(showProblems(loaded.problems))
+      return loaded
+    },
+    async complaints(env, flags) {
+      const loaded = await load(env, flags)
+      return loaded.ok ? [] : showProblems(loaded.problems).split('\n')
+    },
+  }
+}

@@ -1,0 +1,65 @@
+// CONFIG_DIR/.aetheel: the database, the token, and the note by which other commands find the running gateway.
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeWhole } from '../store/index.ts'
+
+export interface GatewayNote {
+  readonly pid: number
+  readonly url: string
+  readonly token: string
+}
+
+export interface StateFolder {
+  readonly database: string
+  readonly runs: string
+  token(): Promise<string>
+  leaveNote(note: GatewayNote): Promise<void>
+  takeNoteAway(): Promise<void>
+}
+
+export async function openStateFolder(configDir: string): Promise<StateFolder> {
+  const dir = stateDir(configDir)
+  try {
+    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await chmod(dir, 0o700)
+    // Tells a read-only or full disk here, in words, and not at the first message.
+    const probe = join(dir, `.probe-${process.pid}`)
+    await writeFile(probe, 'x')
+    await rm(probe)
+  } catch (error) {
+    throw new Error(
+      `${dir} cannot be written (${String(error)}). Check free space and permissions, or choose another folder with CONFIG_DIR.`,
+      { cause: error },
+    )
+  }
+  return {
+    database: join(dir, 'aetheel.db'),
+    runs: join(dir, 'runs'),
+    token: () => readOrMakeToken(join(dir, 'token')),
+    leaveNote: note => writeWhole(noteFile(configDir), `${JSON.stringify(note)}\n`),
+    takeNoteAway: () => rm(noteFile(configDir), { force: true }),
+  }
+}
+
+/** What the gateway that uses this folder left; null if none ever did, or the note makes no sense. */
+export async function readNote(configDir: string): Promise<GatewayNote | null> {
+  try {
+    const note = JSON.parse(await readFile(noteFile(configDir), 'utf8')) as Partial<GatewayNote>
+    const { pid, url, token } = note
+    return typeof pid === 'number' && typeof url === 'string' && typeof token === 'string' ? { pid, url, token } : null
+  } catch {
+    return null
+  }
+}
+
+const stateDir = (configDir: string) => join(configDir, '.aetheel')
+const noteFile = (configDir: string) => join(stateDir(configDir), 'gateway.json')
+
+async function readOrMakeToken(file: string): Promise<string> {
+  const kept = await readFile(file, 'utf8').catch(() => '')
+  if (kept.trim().length >= 16) return kept.trim()
+  const made = randomBytes(24).toString('base64url')
+  await writeWhole(file, `${made}\n`)
+  return made
+}

@@ -1,0 +1,240 @@
+// The life of a gateway: from the folder to the open door, and in good order back again.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Backend } from '../base/agent.ts'
+import { scrubber } from '../base/scrub.ts'
+import { chooseBackend, cutOff, endStrays } from '../run/index.ts'
+import { type Database, DatabaseUnusable, openDatabase } from '../store/index.ts'
+import { type OpenHttp, openHttp } from '../ui/index.ts'
+import { buildGateway, type Gateway } from './build.ts'
+import { systemClock as clock } from './clock.ts'
+import { type Config, type Loaded, secretsOf } from './config.ts'
+import { openStateFolder, readNote, type StateFolder } from './folder.ts'
+
+/** The gateway cannot start; the message says why and what to do. */
+export class CannotStart extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CannotStart'
+  }
+}
+
+export interface StartedGateway {
+  readonly url: string
+  readonly token: string
+  readonly backend: string
+  readonly note: string
+  /** Resolves when everything that was started has stopped. */
+  readonly closed: Promise<void>
+}
+
+export interface GatewayOptions {
+  readonly loaded: Extract<Loaded, { ok: true }>
+  readonly log: Logger
+  /** When the port was not chosen by anybody, the next free one will do. */
+  readonly anyPort: boolean
+}
+
+/** Runs until `stop` aborts; then running turns may end, for a while. */
+export async function openGateway(
+  { loaded, log, anyPort }: GatewayOptions,
+  stop: AbortSignal,
+): Promise<StartedGateway> {
+  const { config } = loaded
+  const scrub = scrubber(secretsOf(config, loaded.environment))
+  const folder = await openStateFolder(config.configDir).catch(cannot)
+  const db = await openOwnDatabase(folder, config)
+  let ready = false
+  try {
+    const [choice, strays, token] = await Promise.all([
+      checkedBackend(loaded, scrub, stop),
+      endStrays(folder.runs),
+      config.http.token ?? folder.token(),
+    ])
+    if (strays > 0) log.warn({ processes: strays }, 'ended what a killed gateway left running')
+    const version = await readVersion()
+    const gateway = await buildGateway({
+      config,
+      db,
+      runsDir: folder.runs,
+      backend: choice.backend,
+      clock,
+      log,
+      version,
+      scrub,
+      ready: () => ready,
+    })
+    log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
+    const closeHttp = new AbortController()
+    const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
+    await folder.leaveNote({ pid: process.pid, url: http.url, token })
+    const closed = live({ config, gateway, http, closeHttp, folder, db, log, stop })
+    ready = true
+    log.info({ url: http.url, backend: choice.backend.name, pid: process.pid }, 'ready')
+    return { url: http.url, token, backend: choice.backend.name, note: choice.note, closed }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+interface Life {
+  readonly config: Config
+  readonly gateway: Gateway
+  readonly http: OpenHttp
+  readonly closeHttp: AbortController
+  readonly folder: StateFolder
+  readonly db: Database
+  readonly log: Logger
+  readonly stop: AbortSignal
+}
+
+/** Starts everything that lives, and stops it in the order in which nobody loses anything. */
+async function live({ config, gateway, http, closeHttp, folder, db, log, stop }: Life): Promise<void> {
+  const sources = new AbortController()
+  const taking = new AbortController()
+  const cut = new AbortController()
+  const posting = new AbortController()
+  const speaking = gateway.chats.map(chat => chat.run(gateway.intake.accept, sources.signal))
+  const turns = gateway.inbox.work(
+    (taken, signal) => gateway.takeTurn(taken, AbortSignal.any([signal, cut.signal])),
+    taking.signal,
+  )
+  const post = gateway.outbox.work(gateway.deliver, posting.signal)
+  const sweeping = sweep(gateway, log, taking.signal)
+
+  await aborted(stop)
+  log.info({ running: gateway.inbox.depth().running, waiting: gateway.inbox.depth().waiting }, 'stopping')
+  gateway.intake.close()
+  taking.abort()
+  await within(turns, config.stopTimeoutMs, () => cut.abort(cutOff))
+  await within(gateway.outbox.drain(), 2000, () => undefined)
+  sources.abort()
+  posting.abort()
+  closeHttp.abort()
+  await Promise.all([...speaking, turns, post, sweeping, http.closed])
+  await gateway.flush()
+  await folder.takeNoteAway()
+  await db.close()
+  log.info('stopped')
+}
+
+/** Waits for `work`; after `ms` it is hurried, and waited for all the same. */
+async function within(work: Promise<unknown>, ms: number, hurry: () => void): Promise<void> {
+  const done = new AbortController()
+  const first = await Promise.race([work.then(() => 'done'), clock.sleep(ms, done.signal)])
+  done.abort()
+  if (first !== 'done') hurry()
+}
+
+async function sweep(gateway: Gateway, log: Logger, signal: AbortSignal): Promise<void> {
+  for (let pause = 60_000; !signal.aborted; pause = 6 * 3_600_000) {
+    await clock.sleep(pause, signal)
+    if (signal.aborted) return
+    const gone = await gateway.forgetOld(signal).catch((error: unknown) => {
+      log.warn({ err: error }, 'old events could not be removed')
+      return 0
+    })
+    if (gone > 0) log.info({ events: gone }, 'old events removed')
+  }
+}
+
+async function openOwnDatabase(folder: StateFolder, config: Config): Promise<Database> {
+  try {
+    return openDatabase(folder.database)
+  } catch (error) {
+    if (!(error instanceof DatabaseUnusable)) throw error
+    if (error.kind !== 'locked') throw new CannotStart(error.message, { cause: error })
+    const other = await readNote(config.configDir)
+    throw new CannotStart(
+      `another gateway${other ? ` (pid ${other.pid}, ${other.url})` : ''} already uses ${config.configDir}. Stop it first, or choose another folder with CONFIG_DIR.`,
+      { cause: error },
+    )
+  }
+}
+
+async function checkedBackend(
+  { config, environment }: GatewayOptions['loaded'],
+  scrub: (text: string) => string,
+  signal: AbortSignal,
+): Promise<{ backend: Backend; note: string }> {
+  const choice = chooseBackend(config.agent.backend, {
+    program: config.agent.cliPath,
+    environment,
+    handOn: config.agent.env,
+    extra: config.envVars,
+    scrub,
+    clock,
+  })
+  if (!choice.ok) throw new CannotStart(choice.why)
+  const { ok, detail } = await choice.backend.check(signal)
+  if (!ok) throw new CannotStart(detail)
+  return { backend: choice.backend, note: `${choice.note} (${detail})` }
+}
+
+async function listen(
+  config: Config,
+  token: string,
+  gateway: Gateway,
+  version: string,
+  log: Logger,
+  anyPort: boolean,
+  signal: AbortSignal,
+): Promise<OpenHttp> {
+  const root = productRoot()
+  const open = (port: number) =>
+    openHttp(
+      {
+        host: config.http.host,
+        port,
+        token,
+        webDir: join(root, 'web'),
+        modulesDir: join(root, 'node_modules'),
+        version,
+        ready: () => gateway.report.status().ready,
+        status: async () => gateway.report.status(),
+        metrics: async () => gateway.report.metrics(),
+        connect: gateway.webchat.connect,
+        newConversation: () => crypto.randomUUID(),
+        message: gateway.webchat.message,
+        warn: (fields, text) => log.warn(fields, text),
+      },
+      signal,
+    )
+  for (let port = config.http.port; ; port++) {
+    try {
+      return await open(port)
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      if (!taken || !anyPort || port >= config.http.port + 20) return cannot(error)
+      log.warn({ port, next: port + 1 }, 'port in use')
+    }
+  }
+}
+
+async function readVersion(): Promise<string> {
+  const { default: product } = (await import(join(productRoot(), 'package.json'), { with: { type: 'json' } })) as {
+    default: { version: string }
+  }
+  return product.version
+}
+
+/** Where package.json, web/ and node_modules/ are, from the source as well as from a bundle. */
+function productRoot(): string {
+  let dir = import.meta.dirname
+  while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)
+  return dir
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+function cannot(error: unknown): never {
+  throw error instanceof CannotStart
+    ? error
+    : new CannotStart(error instanceof Error ? error.message : String(error), { cause: error })
+}

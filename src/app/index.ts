@@ -1,0 +1,113 @@
+// The front door of app/: what the command line can ask for.
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { killEverything } from '../run/index.ts'
+import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
+import { readNote } from './folder.ts'
+import { CannotStart, openGateway } from './gateway.ts'
+import { openLog } from './log.ts'
+
+type Flags = Readonly<Record<string, string | boolean | undefined>>
+type Ready = Extract<Loaded, { ok: true }>
+
+const load = (flags: Flags) => loadConfig({ flags, env: process.env, cwd: process.cwd() })
+
+/** Runs the gateway until it is stopped; the exit code. */
+export async function start(flags: Flags): Promise<number> {
+  const loaded = await load(flags)
+  for (const warning of loaded.warnings) process.stderr.write(`aetheel: warning: ${warning}\n`)
+  if (!loaded.ok) {
+    process.stderr.write(
+      `aetheel: the configuration has mistakes, so nothing was started:\n${showProblems(loaded.problems)}\n`,
+    )
+    return 1
+  }
+  const stop = stopOnSignals()
+  const log = await openLog(loaded.config.log, secretScrubber(loaded), process.stderr as NodeJS.WriteStream)
+  try {
+    const anyPort = loaded.values.some(value => value.key === 'http.port' && value.from === 'default')
+    const gateway = await openGateway({ loaded, log, anyPort }, stop)
+    process.stdout.write(welcome(gateway))
+    await gateway.closed
+    return 0
+  } catch (error) {
+    if (!(error instanceof CannotStart)) throw error
+    process.stderr.write(`aetheel: ${error.message}\n`)
+    return 1
+  }
+}
+
+/** The running gateway of this CONFIG_DIR. */
+export async function find(flags: Flags): Promise<{ pid: number; url: string; token: string } | null> {
+  const { config } = await mustLoad(flags)
+  const note = await readNote(config.configDir)
+  if (!note) return null
+  try {
+    const answer = await fetch(`${note.url}/healthz`, { signal: AbortSignal.timeout(2000) })
+    return answer.ok ? note : null
+  } catch {
+    return null
+  }
+}
+
+/** A gateway inside this process, on a free port, with a quiet log. */
+export async function embed(
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<{ url: string; token: string; closed: Promise<void> }> {
+  const loaded = await mustLoad({ ...flags, port: '0' })
+  process.on('exit', killEverything)
+  const log = await openLog(
+    { level: 'error', format: loaded.config.log.format },
+    secretScrubber(loaded),
+    process.stderr as NodeJS.WriteStream,
+  )
+  return openGateway({ loaded, log, anyPort: false }, signal)
+}
+
+export async function config(flags: Flags) {
+  const loaded = await load(flags)
+  return loaded.ok ? loaded : { ...loaded, problems: loaded.problems.map(problem => showProblems([problem])) }
+}
+
+/** Writes config.json unless there is one. */
+export async function initConfig(flags: Flags): Promise<{ path: string; created: boolean }> {
+  const loaded = await mustLoad(flags)
+  const path = join(loaded.config.configDir, 'config.json')
+  await mkdir(loaded.config.configDir, { recursive: true, mode: 0o700 })
+  try {
+    await writeFile(path, initialConfigFile(), { flag: 'wx', mode: 0o600 })
+    return { path, created: true }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return { path, created: false }
+    throw error
+  }
+}
+
+async function mustLoad(flags: Flags): Promise<Ready> {
+  const loaded = await load(flags)
+  if (loaded.ok) return loaded
+  throw new CannotStart(`the configuration has mistakes:\n${showProblems(loaded.problems)}`)
+}
+
+/** The first signal asks to stop in good order, the second leaves at once; either way no child stays behind. */
+function stopOnSignals(): AbortSignal {
+  const stop = new AbortController()
+  process.on('exit', killEverything)
+  for (const name of ['SIGTERM', 'SIGINT'] as const)
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(1)
+      stop.abort()
+    })
+  return stop.signal
+}
+
+/** Longest first, so that a secret inside a longer one does not leave the rest standing. */
+function secretScrubber({ config, environment }: Ready): (line: string) => string {
+  const secrets = [...secretsOf(config, environment)].sort((a, b) => b.length - a.length)
+  return line => secrets.reduce((text, secret) => text.replaceAll(secret, '********'), line)
+}
+
+function welcome({ url, token, backend, note }: { url: string; token: string; backend: string; note: string }): string {
+  return `\nAetheel is ready. Backend: ${backend} (${note}).\n\n  WebChat  ${url}/chat?token=${token}\n\nCtrl-C stops it.\n`
+}

@@ -1,0 +1,53 @@
+// The log: a fixed name and fields per line, never what people said, and no secret.
+import { type DestinationStream, type Logger, pino } from 'pino'
+import type { Signal } from '../base/signal.ts'
+import type { Config } from './config.ts'
+
+export async function openLog(
+  settings: Config['log'],
+  scrub: (line: string) => string,
+  out: NodeJS.WriteStream,
+): Promise<Logger> {
+  const pretty = settings.format === 'pretty' || (settings.format === 'auto' && out.isTTY)
+  const target = pretty ? await prettyStream(out) : out
+  const scrubbing: DestinationStream = { write: line => void target.write(scrub(line)) }
+  return pino({ level: settings.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, scrubbing)
+}
+
+async function prettyStream(out: NodeJS.WriteStream) {
+  const { default: pretty } = await import('pino-pretty')
+  return pretty({
+    colorize: out.isTTY,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'pid,hostname',
+    destination: out,
+    sync: true,
+  })
+}
+
+/** What happens, as log lines. */
+export function logSignal(log: Logger, signal: Signal): void {
+  const { type, ...fields } = signal
+  const name = type.replaceAll('-', ' ')
+  switch (type) {
+    case 'event-refused':
+    case 'event-set-aside':
+    case 'letter-refused':
+    case 'letter-delayed':
+    case 'session-lost':
+    case 'turn-put-off':
+    case 'workspace-trouble':
+      return log.warn(fields, name)
+    case 'turn-ended':
+      return signal.ok ? log.info(fields, name) : log.warn(fields, name)
+    case 'draft-lost':
+    case 'letter-sent':
+    case 'turn-spoke':
+      return log.debug(fields, name)
+    case 'event-accepted':
+    case 'turn-began':
+      return log.info(fields, name)
+    default:
+      return type satisfies never
+  }
+}

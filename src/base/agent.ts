@@ -1,0 +1,103 @@
+// One turn of one agent: what a backend is asked and what it tells back.
+
+export interface Turn {
+  readonly prompt: string
+  readonly systemPrompt: string
+  /** `resume: false` asks for a new session under this id, where the backend can choose its ids. Null: none wanted. */
+  readonly session: { readonly id: string; readonly resume: boolean } | null
+  readonly model: string | null
+  readonly maxTurns: number
+  readonly allowedTools: readonly string[]
+  readonly permissionMode: PermissionMode
+  /** Where the agent works: the workspace. */
+  readonly workingDir: string
+  /** A folder of this run alone, for files the backend needs; removed by the caller afterwards. */
+  readonly scratchDir: string
+}
+
+export const permissionModes = ['bypassPermissions', 'acceptEdits', 'plan', 'default'] as const
+export type PermissionMode = (typeof permissionModes)[number]
+
+export const backendNames = ['claude', 'codex', 'gemini', 'opencode', 'pi', 'claude-sdk', 'echo'] as const
+export type BackendName = (typeof backendNames)[number]
+
+/** Not set means claude; a name that we do not know throws and lists the ones we do. */
+export function resolveBackendName(raw: string | undefined): BackendName {
+  if (raw === undefined) return 'claude'
+  const known = backendNames.find(name => name === raw)
+  if (known === undefined)
+    throw new RangeError(`unknown backend ${JSON.stringify(raw)}; known are ${backendNames.join(', ')}`)
+  return known
+}
+
+export type FailureReason =
+  | 'not-installed'
+  | 'not-logged-in'
+  | 'session-lost'
+  | 'rate-limited'
+  | 'overloaded'
+  | 'refused'
+  | 'timed-out'
+  | 'max-turns'
+  | 'crashed'
+  | 'unreadable'
+  | 'stopped'
+
+export interface Usage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Of this turn alone; null where the backend does not tell. */
+  readonly costUsd: number | null
+}
+
+export type Ended =
+  | { readonly type: 'ended'; readonly ok: true; readonly text: string }
+  | {
+      readonly type: 'ended'
+      readonly ok: false
+      readonly why: FailureReason
+      /** For the log and the owner; scrubbed, at most 500 characters. */
+      readonly detail: string
+      /** When a limit ends (ms since the epoch), where the backend tells. */
+      readonly until?: number
+    }
+
+/** A run is: started? (text | action | usage)* ended. Exactly one `ended`, it is the last, and nothing is thrown. */
+export type AgentEvent =
+  | { readonly type: 'started'; readonly session: string | null }
+  | { readonly type: 'text'; readonly delta: string }
+  | { readonly type: 'action'; readonly id: string; readonly label: string; readonly phase: ActionPhase }
+  | { readonly type: 'usage'; readonly usage: Usage }
+  | Ended
+
+export type ActionPhase = 'started' | 'ended' | 'failed'
+
+export interface BackendCheck {
+  readonly ok: boolean
+  /** Path and version, or what is missing and how to get it. */
+  readonly detail: string
+}
+
+export interface Backend {
+  readonly name: string
+  /** Whether a new session may be given an id of our choice, so that it can be found again after a crash. */
+  readonly takesSessionIds: boolean
+  check(signal: AbortSignal): Promise<BackendCheck>
+  run(turn: Turn, signal: AbortSignal): AsyncIterable<AgentEvent>
+}
+
+/** How a turn came out, for whoever puts it into words. */
+export type TurnEnd =
+  | { readonly type: 'answered'; readonly text: string; readonly sessionWasLost: boolean }
+  | { readonly type: 'stopped'; readonly text: string }
+  | { readonly type: 'put-off'; readonly why: FailureReason; readonly until: number }
+  | { readonly type: 'set-aside'; readonly attempts: number }
+  | { readonly type: 'failed'; readonly why: FailureReason; readonly detail: string; readonly until?: number }
+
+/** What the person sees while the turn runs. Best effort: it may lose anything and never throws. */
+export interface Live {
+  text(delta: string): void
+  action(label: string, phase: ActionPhase): void
+  /** Resolves when nothing of it is on its way any more. */
+  close(): Promise<void>
+}

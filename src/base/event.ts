@@ -1,0 +1,94 @@
+// What can wake the agent: the events, where they come from and how they are accepted.
+
+/** One conversation: events of a lane run one at a time, in order of arrival. */
+export type LaneKey = string
+
+/** Where an answer goes: a chat and a conversation in it. */
+export interface Place {
+  readonly chat: string
+  readonly conversation: string
+}
+
+export interface Author {
+  readonly id: string
+  readonly name: string
+  readonly owner: boolean
+}
+
+export interface Message {
+  readonly kind: 'message'
+  /** The platform's (or the client's) own id of this message. */
+  readonly id: string
+  readonly text: string
+  readonly author: Author
+}
+
+export interface Heartbeat {
+  readonly kind: 'heartbeat'
+  readonly name: string
+  readonly instruction: string
+}
+
+export interface Cron {
+  readonly kind: 'cron'
+  readonly name: string
+  readonly instruction: string
+}
+
+export interface Hook {
+  readonly kind: 'hook'
+  readonly name: 'startup' | 'shutdown' | 'agent_begin' | 'agent_stop'
+  readonly instruction: string
+}
+
+export interface Webhook {
+  readonly kind: 'webhook'
+  readonly name: string
+  readonly instruction: string
+}
+
+/** What a sub-agent hands back to its parent's lane. */
+export interface Report {
+  readonly kind: 'report'
+  readonly name: string
+  readonly text: string
+}
+
+export type Happening = Message | Heartbeat | Cron | Hook | Webhook | Report
+
+export interface NewEvent {
+  /** Makes a redelivery the same event: platform message id, job and due time, delivery id. */
+  readonly key: string
+  readonly lane: LaneKey
+  readonly what: Happening
+  readonly replyTo: Place | null
+  /** Who reports it: `webchat`, `discord`, `cron`, … */
+  readonly source: string
+}
+
+export interface Accepted {
+  readonly type: 'accepted'
+  readonly id: number
+  /** 0: begins at once; otherwise its place in the queue. */
+  readonly position: number
+}
+export interface Duplicate {
+  readonly type: 'duplicate'
+  readonly id: number
+}
+export interface Refused {
+  readonly type: 'refused'
+  readonly why: RefusalReason
+  /** In plain words, for the person. */
+  readonly reason: string
+}
+export type RefusalReason = 'busy' | 'full' | 'stopping' | 'too-long' | 'empty' | 'not-stored'
+
+/** Resolves only after the commit: accepted means on disk. */
+export type EventSink = (event: NewEvent) => Promise<Accepted | Duplicate | Refused>
+
+/** Everything that wakes the agent. Its life is a promise, its stop an abort. */
+export interface EventSource {
+  readonly name: string
+  run(sink: EventSink, signal: AbortSignal): Promise<void>
+}

@@ -1,0 +1,98 @@
+// Takes out of a text what must not be seen: secrets, stack traces, paths of the machine.
+
+/** Longer texts are cut, so that the time this takes is bounded. */
+const longest = 20_000
+const gone = '…'
+
+/**
+ * Takes out the given secrets (of six characters or more, also as they look in a URL or in JSON) and whatever looks like a
+ * secret, a line of a stack trace or an absolute path. Takes out too much rather than too little.
+ */
+export function scrubber(secrets: readonly string[]): (text: string) => string {
+  const known = [...new Set(secrets.flatMap(spellings))].sort((a, b) => b.length - a.length)
+  // What the cut left of a secret at the end is not recognised any more, so that much goes too.
+  const unsure = Math.max(512, known[0]?.length ?? 0)
+  return text => {
+    let clean = text.slice(0, longest + unsure)
+    for (const secret of known) clean = clean.replaceAll(secret, gone)
+    clean = withoutStack(clean)
+    for (const [pattern, kept] of secretShapes) clean = clean.replace(pattern, kept)
+    clean = clean.replace(urlOrPath, found =>
+      /^(?!file:)[a-z][a-z\d+.-]*:\/\//i.test(found) ? found : withoutPath(found),
+    )
+    return text.length > longest + unsure ? excerpt(clean.slice(0, -unsure), longest) : clean
+  }
+}
+
+/** At most `max` characters of a text, none of them halved. */
+export function excerpt(text: string, max = 500): string {
+  const trimmed = text.trim()
+  if (trimmed.length <= max) return trimmed
+  const end = /[\uD800-\uDBFF]/.test(trimmed.charAt(max - 2)) ? max - 2 : max - 1
+  return end < 0 ? '' : `${trimmed.slice(0, end).trimEnd()}${gone}`
+}
+
+function spellings(secret: string): readonly string[] {
+  if (secret.length < 6) return []
+  const inUrl = secret.isWellFormed() ? [encodeURIComponent(secret)] : []
+  return [secret, ...inUrl, JSON.stringify(secret).slice(1, -1)]
+}
+
+function withoutStack(text: string): string {
+  return text
+    .split('\n')
+    .filter(line => !isStackLine(line.trim()))
+    .join('\n')
+    .replace(inlineFrame, '')
+}
+
+function isStackLine(line: string): boolean {
+  if (line.startsWith('at ')) return line.endsWith(')') || /:\d+$/.test(line) || line.endsWith('<anonymous>')
+  return line.startsWith('File "') && /", line \d+/.test(line)
+}
+
+/** A frame in the middle of a line, as in `TypeError: x at read (file.js:1:2)`. */
+const inlineFrame = /\bat [^\s()]{0,100}(?: [^\s()]{1,100}){0,3} ?\([^()\n]{1,300}:\d+:\d+\)/g
+
+const secretName = '(?:key|token|secret|passw(?:or)?d|passphrase|credential|authorization|cookie)'
+const secretValue =
+  '(?<quote>\\\\?["\'])[^\\n]{0,2000}?\\k<quote>|(?:(?:bearer|basic|bot|token)\\s+)?[^\\s,;&"\'}\\])]{1,2000}'
+
+/** Each with what is left in its place. All repetitions are bounded or cannot overlap, so none of them can run away. */
+const secretShapes: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]{1,60}-----[\s\S]*?(?:-----END [A-Z ]{1,60}-----|$)/g, gone],
+  [/(?<![a-z\d+.-])([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/]{1,300}@/gi, `$1${gone}@`],
+  [/(?<![A-Za-z\d])(?:sk|rk|pk)[-_][\w-]{8,}/g, gone],
+  [/(?<![A-Za-z\d])(?:gh[a-z]_|github_pat_|glpat-|npm_|hf_|xox[a-z]-|xapp-|ya29\.|AIza)[\w.-]{8,}/g, gone],
+  [/(?<![A-Za-z\d])A[A-Z]IA[A-Z\d]{12,}/g, gone],
+  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?/g, gone],
+  [/(?<![\w-])[\w-]{23,30}\.[\w-]{5,8}\.[\w-]{25,}/g, gone],
+  [/(?<!\d)\d{8,12}:[\w-]{30,}/g, gone],
+  [/\b(bearer)\s+[\w.~+/=-]{6,}/gi, `$1 ${gone}`],
+  [/\b(basic)\s+(?=[A-Za-z+/]*[\d=])[A-Za-z\d+/]{8,}={0,2}/gi, `$1 ${gone}`],
+  [assignment('[\\w.-]{0,60}', '(?:\\\\?["\'])?\\s{0,9}[:=]\\s{0,9}'), `$1${gone}`],
+  [assignment('--?[\\w-]{0,60}', '[ =]{1,9}'), `$1${gone}`],
+]
+
+/** `NAME_KEY=value`, `"api_key": "value"`, `--token value`: the name stays, the value goes. */
+function assignment(before: string, between: string): RegExp {
+  return new RegExp(`(${before}${secretName}[\\w.-]{0,60}${between})(?:${secretValue})`, 'gi')
+}
+
+/** URLs are matched too, so that what follows their host is not taken for a path. */
+const urlOrPath = new RegExp(
+  [
+    /(?<![a-z\d+.-])[a-z][a-z\d+.-]{1,30}:\/\/[^\s"'`<>]{1,2000}/,
+    /(?<=(?<quote>["'`]))(?:~?\/|[a-z]:[\\/]|\\\\)[^"'`\n]{1,1000}(?=\k<quote>)/,
+    /(?<![a-z])[a-z]:[\\/](?:[^\\/\n"'`<>|*?:]{1,100}[\\/]){0,50}[^\s"'`<>|*?;,()]*/,
+    /\\\\[^\s\\"'`]{1,100}\\[^\s"'`<>|*?;,()]*/,
+    /(?<![\w/.<~])~?\/(?:\\ |[^\s"'`<>|*?;,()[\]{}/]|(?<!\/)\/){1,1000}/,
+    /\/(?:home|users|root|etc|usr|var|opt|tmp|mnt|srv|private|proc|workspace)\/[^\s"'`<>|*?;,()[\]{}]*/,
+  ]
+    .map(one => one.source)
+    .join('|'),
+  'gi',
+)
+
+/** The punctuation behind a path belongs to the sentence. */
+const withoutPath = (path: string) => gone + (/[.:!?]$/.exec(path)?.[0] ?? '')

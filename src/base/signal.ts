@@ -1,0 +1,68 @@
+// What happens, told as data. Log, metrics and activity listen; nobody depends on them.
+import type { FailureReason, Usage } from './agent.ts'
+import type { LaneKey, Place } from './event.ts'
+
+export type Signal =
+  | {
+      readonly type: 'event-accepted'
+      readonly id: number
+      readonly source: string
+      readonly lane: LaneKey
+      readonly kind: string
+    }
+  | {
+      readonly type: 'event-refused'
+      readonly source: string
+      readonly lane: LaneKey
+      readonly why: string
+      readonly depth: number
+    }
+  | { readonly type: 'event-set-aside'; readonly id: number; readonly lane: LaneKey; readonly attempts: number }
+  | {
+      readonly type: 'turn-began'
+      readonly id: number
+      readonly lane: LaneKey
+      readonly backend: string
+      readonly attempt: number
+      readonly resumed: boolean
+      readonly interrupted: boolean
+    }
+  | { readonly type: 'turn-spoke'; readonly id: number; readonly lane: LaneKey; readonly afterMs: number }
+  | {
+      readonly type: 'turn-ended'
+      readonly id: number
+      readonly lane: LaneKey
+      readonly backend: string
+      readonly ms: number
+      readonly ok: boolean
+      readonly why: FailureReason | null
+      readonly detail: string
+      readonly usage: Usage | null
+    }
+  | {
+      readonly type: 'turn-put-off'
+      readonly id: number
+      readonly lane: LaneKey
+      readonly why: FailureReason
+      readonly until: number
+    }
+  | { readonly type: 'session-lost'; readonly lane: LaneKey }
+  | { readonly type: 'letter-sent'; readonly id: number; readonly place: Place; readonly length: number }
+  | {
+      readonly type: 'letter-refused'
+      readonly id: number
+      readonly place: Place
+      readonly length: number
+      readonly why: string
+    }
+  | {
+      readonly type: 'letter-delayed'
+      readonly id: number
+      readonly place: Place
+      readonly length: number
+      readonly why: string
+    }
+  | { readonly type: 'draft-lost'; readonly place: Place; readonly why: string }
+  | { readonly type: 'workspace-trouble'; readonly file: string; readonly why: string }
+
+export type Tell = (signal: Signal) => void

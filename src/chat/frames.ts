@@ -1,0 +1,54 @@
+// The wire of WebChat: what clients may say, checked, and what they are told.
+import * as v from 'valibot'
+import type { Said } from '../base/history.ts'
+
+const id = v.pipe(v.string(), v.minLength(1), v.maxLength(128))
+
+const clientFrame = v.variant('type', [
+  v.object({ type: v.literal('message'), id, text: v.string() }),
+  v.object({ type: v.literal('edit'), id, text: v.string() }),
+  v.object({ type: v.literal('cancel'), id }),
+  v.object({ type: v.literal('stop') }),
+])
+
+export type ClientFrame = v.InferOutput<typeof clientFrame>
+
+export type ServerFrame =
+  | { readonly type: 'hello'; readonly conversation: string }
+  | { readonly type: 'accepted'; readonly id: string }
+  | { readonly type: 'refused'; readonly id: string | null; readonly reason: string }
+  | { readonly type: 'waiting'; readonly id: string; readonly position: number }
+  | { readonly type: 'draft'; readonly id: string; readonly text: string }
+  | {
+      readonly type: 'action'
+      readonly id: string
+      readonly label: string
+      readonly phase: 'started' | 'ended' | 'failed' | 'notice'
+    }
+  | { readonly type: 'final'; readonly id: string; readonly text: string; readonly ok: boolean }
+  | { readonly type: 'history'; readonly messages: readonly Said[] }
+
+export type Parsed =
+  | { readonly ok: true; readonly frame: ClientFrame }
+  | { readonly ok: false; readonly id: string | null; readonly reason: string }
+
+export function parseFrame(text: string): Parsed {
+  let raw: unknown
+  try {
+    raw = JSON.parse(text)
+  } catch {
+    return {
+      ok: false,
+      id: null,
+      reason: 'That was not JSON. Send one JSON object per frame, such as {"type":"message","id":"1","text":"hello"}.',
+    }
+  }
+  const result = v.safeParse(clientFrame, raw)
+  if (result.success) return { ok: true, frame: result.output }
+  const given = v.safeParse(v.object({ id }), raw)
+  return {
+    ok: false,
+    id: given.success ? given.output.id : null,
+    reason: `That frame was not understood (${result.issues[0].message}). Known types: message, edit, cancel, stop; an id has 1 to 128 characters.`,
+  }
+}

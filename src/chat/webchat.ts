@@ -1,0 +1,239 @@
+// WebChat: the chat of the browser page, the terminal and other programs, over WebSocket or HTTP.
+
+import type { ChatAdapter, Letter, Outgoing, Posted } from '../base/chat.ts'
+import type { Accepted, Duplicate, EventSink, Message, NewEvent, Place, Refused } from '../base/event.ts'
+import type { Said } from '../base/history.ts'
+import type { Socket } from '../base/socket.ts'
+import { type ClientFrame, parseFrame, type ServerFrame } from './frames.ts'
+
+export interface WebchatParts {
+  /** Edits (null: cancels) a waiting message. */
+  change(key: string, message: NewEvent | null): Promise<boolean>
+  stop(lane: string): boolean
+  /** Sends what waits for this conversation; resolves when that is done. */
+  deliverWaiting(lane: string): Promise<void>
+  waiting(lane: string): Promise<readonly { readonly event: NewEvent; readonly position: number }[]>
+  history(lane: string): readonly Said[]
+  /** The final that was stored for an event, if there is one. */
+  final(eventKey: string): Letter | null
+}
+
+export type MessageReply =
+  | { readonly type: 'accepted'; readonly id: string; readonly conversation: string; readonly position: number }
+  | { readonly type: 'refused'; readonly id: string; readonly why: Refused['why']; readonly reason: string }
+  | {
+      readonly type: 'final'
+      readonly id: string
+      readonly text: string
+      readonly ok: boolean
+      delivered(sent: boolean): void
+    }
+
+export interface Webchat extends ChatAdapter {
+  connect(socket: Socket, conversation: string): void
+  /** The same over HTTP: one message, and with `wait` its final. */
+  message(
+    message: { conversation: string; id: string; text: string },
+    wait: boolean,
+    signal: AbortSignal,
+  ): Promise<MessageReply>
+}
+
+/** Somebody who listens to a conversation: a socket, or a request that waits for one final. */
+interface Client {
+  send(frame: ServerFrame): void
+  /** Whether what was sent has arrived. */
+  reached(): Promise<boolean>
+}
+
+export function openWebchat(parts: WebchatParts): Webchat {
+  const name = 'webchat'
+  const rooms = new Map<string, Set<Client>>()
+  let sink: EventSink | null = null
+
+  const laneOf = (conversation: string) => `${name}:${conversation}`
+  const keyOf = (conversation: string, id: string) => `${name}:${conversation}:${id}`
+  const eventOf = (conversation: string, id: string, text: string): NewEvent => ({
+    key: keyOf(conversation, id),
+    lane: laneOf(conversation),
+    // Whoever holds the token is the owner of this gateway.
+    what: { kind: 'message', id, text, author: { id: 'owner', name: 'owner', owner: true } } satisfies Message,
+    replyTo: { chat: name, conversation },
+    source: name,
+  })
+
+  const enter = (conversation: string, client: Client): (() => void) => {
+    const room = rooms.get(conversation) ?? new Set()
+    rooms.set(conversation, room.add(client))
+    return () => {
+      room.delete(client)
+      if (room.size === 0) rooms.delete(conversation)
+    }
+  }
+  const everyone = (conversation: string): readonly Client[] => [...(rooms.get(conversation) ?? [])]
+  const tellAll = (conversation: string, frame: ServerFrame) => {
+    for (const client of everyone(conversation)) client.send(frame)
+  }
+
+  const offer = async (event: NewEvent): Promise<Accepted | Duplicate | Refused> =>
+    sink
+      ? sink(event)
+      : {
+          type: 'refused',
+          why: 'stopping',
+          reason: 'The gateway is not taking messages right now. Try again in a moment.',
+        }
+
+  /** Positions move up when something before them ends or goes. */
+  async function tellPositions(conversation: string): Promise<void> {
+    if (!rooms.has(conversation)) return
+    for (const { event, position } of await parts.waiting(laneOf(conversation)))
+      if (event.what.kind === 'message') tellAll(conversation, { type: 'waiting', id: event.what.id, position })
+  }
+
+  async function heard(conversation: string, client: Client, frame: ClientFrame): Promise<void> {
+    switch (frame.type) {
+      case 'message': {
+        const answer = await offer(eventOf(conversation, frame.id, frame.text))
+        if (answer.type === 'refused') return client.send({ type: 'refused', id: frame.id, reason: answer.reason })
+        client.send({ type: 'accepted', id: frame.id })
+        if (answer.type === 'accepted' && answer.position > 0)
+          tellAll(conversation, { type: 'waiting', id: frame.id, position: answer.position })
+        return
+      }
+      case 'edit':
+      case 'cancel': {
+        const edited = frame.type === 'edit' ? eventOf(conversation, frame.id, frame.text) : null
+        if (!(await parts.change(keyOf(conversation, frame.id), edited)))
+          return client.send({
+            type: 'action',
+            id: frame.id,
+            label: 'too late to change: it does not wait any more',
+            phase: 'failed',
+          })
+        if (edited) return client.send({ type: 'accepted', id: frame.id })
+        tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
+        return tellPositions(conversation)
+      }
+      case 'stop':
+        parts.stop(laneOf(conversation))
+        return
+      default:
+        frame satisfies never
+    }
+  }
+
+  /** Resolves once one of those who listen has it; false: nobody did. */
+  async function deliver(conversation: string, frame: ServerFrame): Promise<boolean> {
+    const arrivals = everyone(conversation).map(async client => {
+      client.send(frame)
+      if (!(await client.reached())) throw new Error('gone')
+    })
+    return Promise.any(arrivals).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async function post(place: Place, message: Outgoing): Promise<Posted> {
+    const id = message.about ?? ''
+    const { conversation } = place
+    const posted = { type: 'posted', ref: { place, id } } as const
+    if (message.kind === 'draft') {
+      if (message.action) tellAll(conversation, { type: 'action', id, ...message.action })
+      else tellAll(conversation, { type: 'draft', id, text: message.text })
+      return posted
+    }
+    const frame: ServerFrame =
+      message.kind === 'notice'
+        ? { type: 'action', id, label: message.text, phase: 'notice' }
+        : { type: 'final', id, text: message.text, ok: message.ok }
+    if (!(await deliver(conversation, frame))) return { type: 'absent' }
+    if (message.kind === 'final') await tellPositions(conversation)
+    return posted
+  }
+
+  return {
+    name,
+    limits: { length: Number.POSITIVE_INFINITY, measure: text => text.length, editEveryMs: 60 },
+    post,
+    edit: async (ref, message) => void (await post(ref.place, message)),
+    typing: async () => undefined /* drafts begin at once, so there is nothing to fill */,
+
+    async run(given, signal) {
+      sink = given
+      await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+      sink = null
+    },
+
+    connect(socket, conversation) {
+      const client: Client = { send: frame => socket.send(JSON.stringify(frame)), reached: () => socket.reached() }
+      client.send({ type: 'hello', conversation })
+      socket.onClose(enter(conversation, client))
+      socket.onText(text => {
+        const parsed = parseFrame(text)
+        if (parsed.ok) void heard(conversation, client, parsed.frame)
+        else client.send({ type: 'refused', id: parsed.id, reason: parsed.reason })
+      })
+      void catchUp(conversation, client)
+    },
+
+    async message({ conversation, id, text }, wait, signal) {
+      const event = eventOf(conversation, id, text)
+      const waiter = openWaiter(id)
+      const leave = wait ? enter(conversation, waiter.client) : () => undefined
+      try {
+        const answer = await offer(event)
+        if (answer.type === 'refused') return { type: 'refused', id, why: answer.why, reason: answer.reason }
+        if (!wait)
+          return { type: 'accepted', id, conversation, position: answer.type === 'accepted' ? answer.position : 0 }
+        const earlier = answer.type === 'duplicate' ? parts.final(event.key) : null
+        if (earlier) return { type: 'final', id, text: earlier.text, ok: earlier.ok, delivered: waiter.delivered }
+        return await waiter.final(signal)
+      } finally {
+        leave()
+      }
+    },
+  }
+
+  /** What was not delivered yet comes first, then what was said before, then what still waits. */
+  async function catchUp(conversation: string, client: Client): Promise<void> {
+    await parts.deliverWaiting(laneOf(conversation))
+    client.send({ type: 'history', messages: parts.history(laneOf(conversation)) })
+    await tellPositions(conversation)
+  }
+}
+
+/** Listens on behalf of an HTTP request for the final of one message. */
+function openWaiter(id: string) {
+  let mine = false
+  let settle: (reply: MessageReply) => void = () => undefined
+  const sent = Promise.withResolvers<boolean>()
+  const final = new Promise<MessageReply>(resolve => {
+    settle = resolve
+  })
+  return {
+    delivered: (ok: boolean) => sent.resolve(ok),
+    client: {
+      send(frame: ServerFrame) {
+        mine = frame.type === 'final' && frame.id === id
+        if (frame.type === 'final' && mine)
+          settle({ type: 'final', id, text: frame.text, ok: frame.ok, delivered: sent.resolve })
+      },
+      reached: async () => mine && sent.promise,
+    },
+    async final(signal: AbortSignal): Promise<MessageReply> {
+      const gone = new Promise<MessageReply>((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      })
+      // The one who asked went away: whoever delivers must not wait for them.
+      return Promise.race([
+        final,
+        gone.catch(error => {
+          sent.resolve(false)
+          throw error
+        }),
+      ])
+    },
+  }
+}

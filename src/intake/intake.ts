@@ -1,0 +1,62 @@
+// Checks what comes in and hands it to the lanes; each received event is accepted, known or refused with a reason.
+import type { EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
+import type { Lanes } from '../base/lanes.ts'
+import type { Tell } from '../base/signal.ts'
+
+export interface IntakeParts {
+  readonly inbox: Lanes<NewEvent>
+  readonly tell: Tell
+  readonly maxCharacters: number
+  /** The words of a refusal. */
+  reason(why: RefusalReason, depth: number): string
+}
+
+export interface Intake {
+  readonly accept: EventSink
+  /** From now on everything is refused. */
+  close(): void
+}
+
+export function openIntake({ inbox, tell, maxCharacters, reason }: IntakeParts): Intake {
+  let closed = false
+
+  const objection = ({ what }: NewEvent): RefusalReason | null => {
+    if (closed) return 'stopping'
+    if (what.kind !== 'message') return null
+    if (what.text.trim() === '') return 'empty'
+    return what.text.length > maxCharacters ? 'too-long' : null
+  }
+
+  const refuse = (event: NewEvent, why: RefusalReason, depth: number): Refused => {
+    tell({ type: 'event-refused', source: event.source, lane: event.lane, why, depth })
+    return { type: 'refused', why, reason: reason(why, depth) }
+  }
+
+  return {
+    async accept(event) {
+      const why = objection(event)
+      try {
+        if (why !== null) {
+          await inbox.refuse(event.lane, event.key)
+          return refuse(event, why, inbox.depth().waiting)
+        }
+        const put = await inbox.put(event.lane, event.key, event)
+        if (put.type === 'refused') return refuse(event, put.why, put.depth)
+        if (put.type === 'accepted')
+          tell({ type: 'event-accepted', id: put.id, source: event.source, lane: event.lane, kind: event.what.kind })
+        return put
+      } catch (error) {
+        // The disk did not take it, so it was not accepted, and whoever sent it must know.
+        tell({
+          type: 'workspace-trouble',
+          file: 'the database',
+          why: error instanceof Error ? error.message : String(error),
+        })
+        return refuse(event, why ?? 'not-stored', inbox.depth().waiting)
+      }
+    },
+    close() {
+      closed = true
+    },
+  }
+}

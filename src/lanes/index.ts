@@ -1,0 +1,2 @@
+// Where events and letters wait their turn.
+export { type LaneRules, openLanes } from './machine.ts'

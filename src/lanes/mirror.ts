@@ -1,0 +1,93 @@
+// What waits and runs, mirrored in memory: which lane is next is decided here, without asking the database.
+import type { LaneKey } from '../base/event.ts'
+import type { LaneDepth } from '../base/lanes.ts'
+
+export interface Entry {
+  readonly id: number
+  notBefore: number
+}
+
+export interface Lane {
+  readonly key: LaneKey
+  /** In order of arrival. */
+  readonly waiting: Entry[]
+  /** The key of what runs; '' while it is being taken; null: the lane is free. */
+  running: string | null
+  /** Puts that are on their way to the disk. */
+  arriving: number
+  /** Set when `wake` was asked while something ran, so that it does not fall asleep over the knock. */
+  woken: boolean
+  abort: AbortController | null
+}
+
+export interface Mirror {
+  lane(key: LaneKey): Lane
+  find(key: LaneKey): Lane | undefined
+  all(): Iterable<Lane>
+  /** Drops the lane when nothing is left in it. */
+  tidy(lane: Lane): void
+  /** The free lane whose head has waited longest and is due. */
+  next(now: number): Lane | null
+  /** When the next put-off head falls due; Infinity if none does. */
+  nextDue(now: number): number
+  /** Lanes that run or could: each takes (or will take) one of the places. */
+  busyLanes(now: number): number
+  depth(): LaneDepth
+}
+
+export function openMirror(): Mirror {
+  const lanes = new Map<LaneKey, Lane>()
+  const isDue = (lane: Lane, now: number) => {
+    const head = lane.waiting[0]
+    return head !== undefined && head.notBefore <= now
+  }
+  return {
+    lane(key) {
+      const known = lanes.get(key)
+      if (known) return known
+      const lane: Lane = { key, waiting: [], running: null, arriving: 0, woken: false, abort: null }
+      lanes.set(key, lane)
+      return lane
+    },
+    find: key => lanes.get(key),
+    all: () => lanes.values(),
+    tidy(lane) {
+      const empty = lane.waiting.length === 0 && lane.running === null && lane.arriving === 0
+      // A lane that was dropped while somebody still held it must not take its successor along.
+      if (empty && lanes.get(lane.key) === lane) lanes.delete(lane.key)
+    },
+    next(now) {
+      let best: Lane | null = null
+      let oldest = Number.POSITIVE_INFINITY
+      for (const lane of lanes.values()) {
+        const head = lane.waiting[0]
+        if (lane.running !== null || !head || head.notBefore > now || head.id > oldest) continue
+        best = lane
+        oldest = head.id
+      }
+      return best
+    },
+    nextDue(now) {
+      let due = Number.POSITIVE_INFINITY
+      for (const lane of lanes.values()) {
+        const head = lane.waiting[0]
+        if (lane.running === null && head && head.notBefore > now) due = Math.min(due, head.notBefore)
+      }
+      return due
+    },
+    busyLanes(now) {
+      let busy = 0
+      for (const lane of lanes.values()) if (lane.running !== null || lane.arriving > 0 || isDue(lane, now)) busy++
+      return busy
+    },
+    depth() {
+      let waiting = 0
+      let running = 0
+      for (const lane of lanes.values()) {
+        waiting += lane.waiting.length
+        if (lane.running !== null) running++
+      }
+      return { waiting, running, lanes: lanes.size }
+    },
+  }
+}

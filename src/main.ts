@@ -1,0 +1,38 @@
+// The executable: arguments in, exit code out. Everything else is loaded when it is needed.
+import { enableCompileCache } from 'node:module'
+
+enableCompileCache()
+const { runCli } = await import('./ui/index.ts')
+const { default: product } = await import('../package.json', { with: { type: 'json' } })
+const app = () => import('./app/index.ts')
+
+// A reader that has gone away (`aetheel status | head -1`) is no error of ours.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
+process.exitCode = await runCli(
+  process.argv.slice(2),
+  {
+    start: async flags => (await app()).start(flags),
+    find: async flags => (await app()).find(flags),
+    embed: async (flags, signal) => (await app()).embed(flags, signal),
+    config: async flags => (await app()).config(flags),
+    initConfig: async flags => (await app()).initConfig(flags),
+  },
+  {
+    get stdin() {
+      return process.stdin // a getter: looking at it opens it, which `start` does not need
+    },
+    stdout: process.stdout,
+    stderr: process.stderr,
+    onInterrupt(listener) {
+      process.on('SIGINT', listener)
+      return () => process.off('SIGINT', listener)
+    },
+    now: () => performance.now(),
+  },
+  product.version,
+)

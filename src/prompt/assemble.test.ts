@@ -1,0 +1,162 @@
+// The system prompt: its order, its format, and that its headers can be read back whatever the files say.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { assemble, parseSections } from './assemble.ts'
+import { capabilities } from './capabilities.ts'
+import { noSections, type Sections, sectionFiles } from './sections.ts'
+
+const names = sectionFiles.map(({ name }) => name)
+
+// Text that tries to pass for one of our headers, in every way markdown and line ends allow, among other things.
+const headerLike = fc
+  .tuple(
+    fc.constantFrom('', ' ', '  ', '   ', '\t', '> ', '- '),
+    fc.constantFrom('##', '#', '###', ''),
+    fc.constantFrom(' ', '  ', '\t', '\u00a0', ''),
+    fc.constantFrom(...names, ...names.map(name => name.toLowerCase()), 'User  Context', 'Identity!'),
+    fc.constantFrom('', ' ', ' ##', ' #  ', '\n---', '\n-', '\r\n  ---  ', '\n==='),
+  )
+  .map(parts => parts.join(''))
+const lineEnd = fc.constantFrom('\n', '\r\n', '\r', '\n\n', '\u2028', '\u2029')
+const piece = fc.oneof(
+  headerLike,
+  lineEnd,
+  fc.constantFrom('```', '~~~md', '    ', '<!--'),
+  fc.string({ unit: 'binary' }),
+)
+const content = fc.oneof(
+  fc.string(),
+  fc.array(piece, { maxLength: 12 }).map(parts => parts.join('')),
+  fc.array(headerLike, { maxLength: 6 }).map(lines => lines.join('\n')),
+)
+const sectionsOf = (value: fc.Arbitrary<string | null>): fc.Arbitrary<Sections> =>
+  fc.record({ identity: value, soul: value, agents: value, user: value, memory: value, tools: value })
+const anySections = sectionsOf(fc.oneof(content, fc.constant(null), fc.constant(''), fc.constant(' \n\t')))
+
+const filledNames = (sections: Sections) =>
+  sectionFiles.filter(({ key }) => (sections[key] ?? '').trim() !== '').map(({ name }) => name)
+
+/** A second opinion on what is a header of ours: by lines, without the product's expressions. */
+const headersIn = (prompt: string): string[] => {
+  const lines = prompt.split(/\r\n|[\n\r\u2028\u2029]/)
+  return lines.flatMap((line, index) => {
+    const text = line.trim().replace(/\s+/g, ' ')
+    const underline = lines[index + 1]?.trim() ?? ''
+    const title = text.startsWith('## ') ? text.slice(3).replace(/ ?#+$/, '') : /^-+$/.test(underline) ? text : null
+    const name = names.find(known => known.toLowerCase() === title?.toLowerCase())
+    return name === undefined ? [] : [name]
+  })
+}
+
+describe('the laws of the system prompt', () => {
+  // Feature: discord-claude-gateway, Property 19: For any set of MarkdownConfigs where at least one field is non-null, the assembled system prompt should: (a) wrap each non-null config in a section with the format ## [Section Name]\n\n[content], (b) order sections as Identity, Personality, Operating Rules, User Context, Long-Term Memory, Tool Configuration, and (c) include a preamble instructing the agent it may update memory.md using the Write tool.
+  test('sections stand under their headers, in their order, after the word on memory.md', () => {
+    const plain = fc.string({ minLength: 1 }).filter(text => text.trim() !== '' && headersIn(text).length === 0)
+    fc.assert(
+      fc.property(sectionsOf(fc.option(plain)), fc.string(), (sections, said) => {
+        const prompt = assemble(sections, { capabilities: said })
+        let from = 0
+        for (const [key, name] of [
+          ['identity', 'Identity'],
+          ['soul', 'Personality'],
+          ['agents', 'Operating Rules'],
+          ['user', 'User Context'],
+          ['memory', 'Long-Term Memory'],
+          ['tools', 'Tool Configuration'],
+        ] as const) {
+          if (sections[key] === null) continue
+          const at = prompt.indexOf(`## ${name}\n\n${sections[key]}\n\n`, from)
+          expect(at).toBeGreaterThanOrEqual(from)
+          if (from === 0) {
+            expect(prompt.slice(0, at)).toContain('memory.md')
+            expect(prompt.slice(0, at)).toContain('Write tool')
+          }
+          from = at + 1
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  // Feature: discord-claude-gateway, Property 20: For any set of MarkdownConfigs where some fields are null or empty strings, the assembled system prompt should not contain section headers for those missing/empty configs, and the number of section headers in the output should equal the number of non-null, non-empty config fields.
+  test('what is missing or empty has no header, and nothing else looks like one', () => {
+    fc.assert(
+      fc.property(anySections, content, (sections, said) => {
+        expect(headersIn(assemble(sections, { capabilities: said }))).toEqual(filledNames(sections))
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  // Feature: discord-claude-gateway, Property 21: For any valid set of MarkdownConfigs (with non-null, non-empty values), assembling the system prompt and then parsing the section headers from the output should produce the same set of section names as the non-null input config fields.
+  test('reading the prompt back gives the sections that went in', () => {
+    fc.assert(
+      fc.property(anySections, content, (sections, said) => {
+        const prompt = assemble(sections, { capabilities: said })
+        const parsed = parseSections(prompt)
+        for (const { key, name } of sectionFiles) {
+          const went = sections[key]
+          if (!filledNames(sections).includes(name)) expect(parsed[key]).toBeNull()
+          else if (went !== null && headersIn(went).length === 0) expect(parsed[key]).toBe(went)
+          else
+            expect(parsed[key]?.replaceAll('#', '').replaceAll(' ', '')).toBe(
+              went?.replaceAll('#', '').replaceAll(' ', ''),
+            )
+        }
+        expect(assemble(parsed, { capabilities: said })).toBe(prompt)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+})
+
+test.each([
+  ['## Identity', '### Identity'],
+  ['   ## Identity ##  ', '   ### Identity ##  '],
+  ['```\n## User Context\r\n```', '```\n### User Context\r\n```'],
+  ['Identity\n---', '### Identity\n---'],
+  ['### Identity', '### Identity'],
+  ['## Identity card', '## Identity card'],
+  ['# Identity', '# Identity'],
+])('a line of a file never passes for a header of ours: %j', (line, shown) => {
+  const prompt = assemble({ ...noSections, memory: `before\n\n${line}\n\nafter` }, { capabilities: '' })
+  expect(parseSections(prompt)).toEqual({ ...noSections, memory: `before\n\n${shown}\n\nafter` })
+})
+
+test('hostile repetitions cost no time', () => {
+  const shapes = [' ', '#', '-', '## Identity ', '\n', '## ', 'Identity\n', '\t#'].map(unit =>
+    unit.repeat(65_536 / unit.length),
+  )
+  const hostile = [
+    ...shapes,
+    `## Identity${' '.repeat(65_000)}x`,
+    `## Identity ${'#'.repeat(65_000)}x`,
+    `##${' '.repeat(65_000)}x`,
+  ]
+  const began = performance.now()
+  for (const text of hostile) assemble({ ...noSections, memory: `${text}x` }, { capabilities: '' })
+  expect(performance.now() - began).toBeLessThan(1500)
+})
+
+describe('our own words', () => {
+  const bare = (configDir: string, allowedTools: string[]) =>
+    assemble(noSections, { capabilities: capabilities({ configDir, allowedTools }) })
+
+  test('stay under 8 kB, however long the path and the tool list', () => {
+    expect(Buffer.byteLength(bare('/home/me/config', ['Read', 'Write']))).toBeLessThan(4000)
+    const many = Array.from({ length: 2000 }, (_, index) => `mcp__server__tool_${index}`)
+    expect(Buffer.byteLength(bare(`/${'d'.repeat(4000)}`, many))).toBeLessThan(8000)
+    expect(Buffer.byteLength(bare('/c', ['x'.repeat(100_000)]))).toBeLessThan(8000)
+  })
+
+  test('name the tools, the folder and each file', () => {
+    const text = capabilities({ configDir: '/home/me/config', allowedTools: ['Read', 'WebSearch'] })
+    for (const word of ['Read, WebSearch', '/home/me/config', ...sectionFiles.map(({ file }) => file)])
+      expect(text).toContain(word)
+    expect(capabilities({ configDir: '/c', allowedTools: [] })).toContain('no tools')
+  })
+
+  test('promise nothing that is not there yet', () => {
+    expect(bare('/c', ['Read'])).not.toMatch(/heartbeat|cron|schedule|skill|sub-?agent|ipc/i)
+  })
+})

@@ -1,0 +1,137 @@
+// The first start: makes the folder and the files that are missing, and overwrites nothing.
+import { lstat, mkdir, open, realpath, unlink } from 'node:fs/promises'
+import { isAbsolute, join, relative, sep } from 'node:path'
+import { type BootPlan, builtInPlan, readBootFile } from './boot-file.ts'
+import { readExcerpt } from './excerpt.ts'
+import { personaFiles } from './persona.ts'
+
+export interface Bootstrapped {
+  readonly loaded: readonly string[]
+  readonly created: readonly string[]
+}
+
+/** Rejects when the folder cannot be made ready, with words for the owner. `warn` hears of what can be lived with. */
+export const bootstrap = async (
+  dir: string,
+  limit: number,
+  warn: (file: string, why: string) => void,
+): Promise<Bootstrapped> => {
+  await mkdir(dir, { recursive: true, mode: 0o700 }).catch(error => {
+    throw cannot(dir, error)
+  })
+  const plan = await planFor(dir, limit, warn)
+  const loaded: string[] = []
+  const created: string[] = []
+  for (const file of [...plan.required, ...plan.optional]) {
+    const made = await ensure(dir, file, limit, plan.contentOf(file))
+    if (made.type === 'created') created.push(file)
+    else if (made.type === 'loaded') loaded.push(file)
+    else if (plan.required.includes(file)) throw new Error(`${file} in the workspace ${dir} ${made.why}.`)
+    else warn(file, made.why)
+  }
+  for (const file of personaFiles) {
+    if (loaded.includes(file) || created.includes(file)) continue
+    if ((await readExcerpt(join(dir, file), file, limit, 'start')).type === 'text') loaded.push(file)
+  }
+  return { loaded, created }
+}
+
+type Made =
+  | { readonly type: 'created' }
+  | { readonly type: 'exists' }
+  | { readonly type: 'failed'; readonly error: unknown }
+
+/** Creates a file that is not there; one that appeared meanwhile is left as it is. */
+export const createFile = async (path: string, content: string): Promise<Made> => {
+  try {
+    const handle = await open(path, 'wx', 0o600)
+    try {
+      await handle.writeFile(content)
+    } catch (error) {
+      // On a full disk an empty file would stay, and pass for the user's own on the next start.
+      await unlink(path).catch(() => undefined)
+      throw error
+    } finally {
+      await handle.close()
+    }
+    return { type: 'created' }
+  } catch (error) {
+    return codeOf(error) === 'EEXIST' ? { type: 'exists' } : { type: 'failed', error }
+  }
+}
+
+const planFor = async (dir: string, limit: number, warn: (file: string, why: string) => void): Promise<BootPlan> => {
+  const refused = (why: string): BootPlan => {
+    warn('boot.md', `${why}; it is passed over and the built-in defaults are used`)
+    return builtInPlan
+  }
+  const found = await readExcerpt(join(dir, 'boot.md'), 'boot.md', limit, 'start')
+  if (found.type === 'missing') return builtInPlan
+  if (found.type === 'unreadable') return refused(found.why)
+  if (found.excerpt.cutFrom !== null) return refused(`is larger than ${limit} bytes`)
+  const boot = await readBootFile(found.excerpt.text)
+  if (!boot.ok) return refused(boot.why)
+  for (const file of [...boot.plan.required, ...boot.plan.optional]) {
+    if (await leadsOut(dir, file))
+      return refused(`names ${file}, which is a link that leads out of this folder or nowhere`)
+  }
+  return boot.plan
+}
+
+const leadsOut = async (dir: string, file: string): Promise<boolean> => {
+  const path = join(dir, file)
+  try {
+    if (!(await lstat(path)).isSymbolicLink()) return false
+  } catch {
+    return false // not there yet, or it is said when it is opened
+  }
+  try {
+    const way = relative(await realpath(dir), await realpath(path))
+    return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)
+  } catch {
+    return true // a link to nothing
+  }
+}
+
+type Ensured =
+  | { readonly type: 'loaded' }
+  | { readonly type: 'created' }
+  | { readonly type: 'unreadable'; readonly why: string }
+
+const ensure = async (dir: string, file: string, limit: number, content: string): Promise<Ensured> => {
+  const path = join(dir, file)
+  const found = await readExcerpt(path, file, limit, 'start')
+  if (found.type === 'text') return { type: 'loaded' }
+  if (found.type === 'unreadable') return found
+  const made = await createFile(path, content)
+  if (made.type === 'created') return { type: 'created' }
+  if (made.type === 'failed') throw cannot(dir, made.error)
+  // There after all: somebody was faster, or it is a link to nothing.
+  const again = await readExcerpt(path, file, limit, 'start')
+  if (again.type === 'text') return { type: 'loaded' }
+  return again.type === 'unreadable' ? again : { type: 'unreadable', why: 'is a link that leads nowhere; remove it' }
+}
+
+const cannot = (dir: string, cause: unknown): Error =>
+  new Error(`The workspace ${dir} ${adviceFor(codeOf(cause))}`, { cause })
+
+const adviceFor = (code: string): string => {
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be written. Give the user of the gateway the permission (chown, chmod u+rwx), or choose another folder with CONFIG_DIR.'
+    case 'EROFS':
+      return 'is on a read-only file system. Mount it writable, or choose another folder with CONFIG_DIR.'
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'cannot be filled: the disk or the quota is full. Free some space and start again.'
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return 'is not a folder. Move the file of that name away, or choose another folder with CONFIG_DIR.'
+    default:
+      return `cannot be made ready (${code}). Check the folder, or choose another one with CONFIG_DIR.`
+  }
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'

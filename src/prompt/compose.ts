@@ -1,0 +1,29 @@
+// The prompt of a turn: what the person wrote, after what the gateway has to say about it.
+
+export interface PromptParts {
+  readonly text: string
+  /** A block made by `recallHistory`. */
+  readonly history?: string
+  /** The last attempt at this message was cut off. */
+  readonly interrupted?: boolean
+  /** Earlier messages that are answered together with this one, oldest first. */
+  readonly collected?: readonly string[]
+}
+
+/** The text stands complete and verbatim at the end; with nothing to add, it is all there is. */
+export const composePrompt = ({ text, history = '', interrupted = false, collected = [] }: PromptParts): string => {
+  const before: string[] = []
+  if (history !== '') before.push(history)
+  if (interrupted) before.push(interruptedNote())
+  if (collected.length > 0) {
+    const count = collected.length + 1
+    before.push(`[Gateway: ${count} messages came in, oldest first. Answer them together, in one reply.]`)
+    for (const [index, message] of collected.entries()) before.push(`[Message ${index + 1} of ${count}]\n${message}`)
+    return `${before.join('\n\n')}\n\n[Message ${count} of ${count}]\n${text}`
+  }
+  return [...before, text].join('\n\n')
+}
+
+export const interruptedNote = (): string =>
+  '[Gateway: your turn on the message below was cut off and begins again now. Some of it may already be done: look first at ' +
+  'what you find, do nothing twice that must happen once, and then finish.]'

@@ -1,0 +1,23 @@
+// A markdown text as a row of blocks, headings told apart; what looks like a heading inside a code fence is none.
+
+export type Block =
+  | { readonly type: 'heading'; readonly depth: number; readonly title: string; readonly raw: string }
+  | { readonly type: 'code'; readonly language: string; readonly text: string; readonly raw: string }
+  | { readonly type: 'other'; readonly raw: string }
+
+/** Null: nested too deeply to be read. The parser is loaded at the first use, since most workspaces never need it. */
+export const outline = async (markdown: string): Promise<readonly Block[] | null> => {
+  const { Lexer } = await import('marked')
+  try {
+    return new Lexer().blockTokens(markdown.replace(/\r\n|\r/g, '\n')).map(token => {
+      const { raw } = token
+      if (token.type === 'heading') return { type: 'heading', depth: token.depth, title: token.text, raw }
+      if (token.type === 'code') return { type: 'code', language: token.lang ?? '', text: token.text, raw }
+      return { type: 'other', raw }
+    })
+  } catch (error) {
+    // Thousands of nested quotes exhaust the parser's stack.
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}

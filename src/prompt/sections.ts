@@ -1,0 +1,60 @@
+// The six sections of the system prompt, in their order, and the file each one comes from.
+
+export type SectionKey = 'identity' | 'soul' | 'agents' | 'user' | 'memory' | 'tools'
+
+/** What the agent is told about itself; null: nothing to say, left out of the prompt. */
+export type Sections = { readonly [key in SectionKey]: string | null }
+
+export interface SectionFile {
+  readonly key: SectionKey
+  /** As it stands in the prompt: `## Name`. */
+  readonly name: string
+  readonly file: string
+  /** What an empty file of this kind begins with; alone it counts as nothing. */
+  readonly header: string
+  readonly required: boolean
+  /** What is written into the file when it is made for the first time. */
+  readonly starter: string
+}
+
+const starterIdentity = `# Identity
+
+- **Name:** Aetheel
+- **Role:** a personal assistant that lives on its owner's machine and is spoken to in chats
+`
+
+const starterSoul = `# Soul
+
+Be genuinely helpful: do the work instead of describing it.
+Be resourceful before asking: read, search, try. Then ask one clear question.
+Have opinions and say them kindly. Say plainly what you do not know or could not do.
+Keep answers as short as they can be and still be complete.
+What is private stays private. Ask before anything that cannot be undone or that speaks in your owner's name.
+`
+
+const empty = (key: SectionKey, name: string, file: string, header: string): SectionFile => ({
+  key,
+  name,
+  file,
+  header,
+  required: false,
+  starter: `${header}\n`,
+})
+
+export const sectionFiles: readonly SectionFile[] = [
+  {
+    key: 'identity',
+    name: 'Identity',
+    file: 'identity.md',
+    header: '# Identity',
+    required: true,
+    starter: starterIdentity,
+  },
+  { key: 'soul', name: 'Personality', file: 'soul.md', header: '# Soul', required: true, starter: starterSoul },
+  empty('agents', 'Operating Rules', 'agents.md', '# Operating Rules'),
+  empty('user', 'User Context', 'user.md', '# User Context'),
+  empty('memory', 'Long-Term Memory', 'memory.md', '# Memory'),
+  empty('tools', 'Tool Configuration', 'tools.md', '# Tool Configuration'),
+]
+
+export const noSections: Sections = { identity: null, soul: null, agents: null, user: null, memory: null, tools: null }

@@ -1,0 +1,308 @@
+// Reading the workspace: afresh, within bounds, and never throwing.
+import { execFileSync } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Signal } from '../base/signal.ts'
+import { assemble } from './assemble.ts'
+import { sectionFiles } from './sections.ts'
+import { openWorkspace } from './workspace.ts'
+
+let dir: string
+let told: { file: string; why: string }[]
+const tell = (signal: Signal) => {
+  if (signal.type === 'workspace-trouble') told.push({ file: signal.file, why: signal.why })
+}
+const open = () => openWorkspace({ dir, tell })
+const put = (file: string, text: string | Buffer) => writeFile(join(dir, file), text)
+const putAll = () => Promise.all(sectionFiles.map(({ file }) => put(file, `words of ${file}\n`)))
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'workspace-'))
+  told = []
+})
+afterEach(() => rm(dir, { recursive: true, force: true }))
+
+describe('the single files', () => {
+  test('are read afresh every time', async () => {
+    await putAll()
+    const workspace = open()
+    expect(await workspace.read()).toMatchObject({ soul: 'words of soul.md', memory: 'words of memory.md' })
+    const { mtime, atime } = await stat(join(dir, 'soul.md'))
+    await put('soul.md', 'WORDS of soul.md\n')
+    await utimes(join(dir, 'soul.md'), atime, mtime)
+    expect((await workspace.read()).soul).toBe('WORDS of soul.md')
+    expect(told).toEqual([])
+  })
+
+  test('a file with nothing but its first header says nothing', async () => {
+    await putAll()
+    await put('user.md', '\uFEFF# User Context\r\n\r\n')
+    await put('tools.md', ' \n\n')
+    expect(await open().read()).toMatchObject({ user: null, tools: null, soul: 'words of soul.md' })
+    expect(told).toEqual([])
+  })
+
+  test('byte order marks and what a power cut leaves behind do not reach the prompt', async () => {
+    await putAll()
+    await put('soul.md', '\uFEFF\r\n\n  Calm.\n')
+    await put('memory.md', '- a fact\n\0\0\0\0')
+    expect(await open().read()).toMatchObject({ soul: '  Calm.', memory: '- a fact' })
+  })
+
+  test('a missing memory.md is created, once, for its owner only', async () => {
+    await putAll()
+    await rm(join(dir, 'memory.md'))
+    const workspace = open()
+    const both = await Promise.all([workspace.read(), workspace.read()])
+    expect(both.map(({ memory }) => memory)).toEqual([null, null])
+    expect(await readFile(join(dir, 'memory.md'), 'utf8')).toBe('# Memory\n')
+    expect((await stat(join(dir, 'memory.md'))).mode & 0o777).toBe(0o600)
+    expect(told).toEqual([])
+  })
+
+  test('a missing file is told once for as long as it is missing', async () => {
+    await putAll()
+    await rm(join(dir, 'agents.md'))
+    const workspace = open()
+    expect((await workspace.read()).agents).toBeNull()
+    await workspace.read()
+    expect(told).toHaveLength(1)
+    expect(told[0]).toMatchObject({ file: 'agents.md', why: expect.stringContaining('missing') })
+    await put('agents.md', 'back')
+    expect((await workspace.read()).agents).toBe('back')
+    await rm(join(dir, 'agents.md'))
+    await workspace.read()
+    expect(told).toHaveLength(2)
+  })
+
+  test('what cannot be read is told and left out, and the rest is there', async () => {
+    await putAll()
+    for (const file of ['soul.md', 'user.md', 'tools.md', 'memory.md', 'identity.md']) await rm(join(dir, file))
+    await mkdir(join(dir, 'soul.md'))
+    await put('user.md', Buffer.from([0x63, 0x61, 0x66, 0xe9, 0x0a]))
+    await symlink('tools.md', join(dir, 'tools.md'))
+    await symlink('nowhere', join(dir, 'memory.md'))
+    execFileSync('mkfifo', [join(dir, 'identity.md')])
+    const workspace = open()
+    expect(await workspace.read()).toEqual({
+      identity: null,
+      soul: null,
+      agents: 'words of agents.md',
+      user: null,
+      memory: null,
+      tools: null,
+    })
+    await workspace.read()
+    expect(Object.fromEntries(told.map(({ file, why }) => [file, why]))).toEqual({
+      'soul.md': expect.stringContaining('folder'),
+      'user.md': expect.stringContaining('UTF-8'),
+      'tools.md': expect.stringContaining('circle'),
+      'memory.md': expect.stringContaining('nowhere'),
+      'identity.md': expect.stringContaining('regular file'),
+    })
+    expect(told).toHaveLength(5)
+  })
+
+  test('a file without read permission is told and left out', async () => {
+    await putAll()
+    await chmod(dir, 0o755)
+    await chmod(join(dir, 'soul.md'), 0o000)
+    expect((await asOrdinaryUser(() => open().read())).soul).toBeNull()
+    expect(told).toEqual([{ file: 'soul.md', why: expect.stringContaining('permission') }])
+  })
+
+  test('a folder that is gone is told, not thrown', async () => {
+    await rm(dir, { recursive: true })
+    expect(Object.values(await open().read())).toEqual([null, null, null, null, null, null])
+    expect(told.map(({ file }) => file).sort()).toEqual(sectionFiles.map(({ file }) => file).sort())
+  })
+})
+
+describe('the persona in one file', () => {
+  const persona = [
+    '# Persona',
+    '',
+    '## Identity',
+    '',
+    'I am Io.',
+    '',
+    '### Soul',
+    '',
+    '```md',
+    '## Soul',
+    '```',
+    '',
+    '## Soul',
+    'Kind.',
+    '## Chores',
+    'none',
+    '# User Context',
+    'Ann.',
+    '## Home',
+    'Oslo.',
+    '',
+    'Tool Configuration',
+    '===',
+    'Careful.',
+    '',
+  ].join('\n')
+
+  test('fills what the single files leave open, heading by heading', async () => {
+    await put('CLAUDE.md', persona)
+    await put('user.md', '# User Context\n')
+    await put('agents.md', 'rules')
+    expect(await open().read()).toEqual({
+      identity: 'I am Io.\n\n### Soul\n\n```md\n## Soul\n```',
+      soul: 'Kind.',
+      agents: 'rules',
+      user: 'Ann.\n## Home\nOslo.',
+      memory: null,
+      tools: 'Careful.',
+    })
+    expect(told).toEqual([])
+  })
+
+  test('gives way to a single file that somebody has written', async () => {
+    await put('CLAUDE.md', persona)
+    await putAll()
+    expect(await open().read()).toMatchObject({ identity: 'words of identity.md', user: 'words of user.md' })
+  })
+
+  test('is not hidden by the files that bootstrap makes', async () => {
+    await put('persona.md', persona)
+    const workspace = open()
+    expect((await workspace.bootstrap()).loaded).toEqual(['persona.md'])
+    expect(await workspace.read()).toMatchObject({
+      identity: expect.stringContaining('Io'),
+      soul: 'Kind.',
+      tools: 'Careful.',
+    })
+    await put('persona.md', '# Identity\n\nI am Eo.')
+    expect(await workspace.read()).toMatchObject({ identity: 'I am Eo.', soul: expect.stringContaining('helpful') })
+  })
+
+  test('comes from CLAUDE.md first, and persona.md fills the rest', async () => {
+    await putAll()
+    for (const file of ['soul.md', 'identity.md']) await rm(join(dir, file))
+    await put('CLAUDE.md', '# Identity\none')
+    await put('persona.md', '# Identity\ntwo\n# Personality\nthree')
+    expect(await open().read()).toMatchObject({ identity: 'one', soul: 'three' })
+  })
+
+  test('too deep a nesting is told', async () => {
+    await putAll()
+    await put('CLAUDE.md', '> '.repeat(20_000))
+    expect((await open().read()).soul).toBe('words of soul.md')
+    expect(told).toEqual([{ file: 'CLAUDE.md', why: expect.stringContaining('nested') }])
+  })
+})
+
+describe('too much text', () => {
+  test('memory keeps its end and the others their beginning, at a line, with a note for the agent', async () => {
+    await putAll()
+    const lines = Array.from({ length: 20_000 }, (_, index) => `- fact ${index}\n`).join('')
+    await put('memory.md', lines)
+    await put('soul.md', lines)
+    const workspace = open()
+    const { memory, soul } = await workspace.read()
+    expect(memory).toMatch(
+      /^\[Only the end of memory\.md is given here: it has \d+ bytes\.[^\n]*\]\n\n- fact \d+\n.*- fact 19999$/s,
+    )
+    expect(soul).toMatch(/^- fact 0\n.*\n- fact \d+\n\n\[Only the start of soul\.md [^\n]*\]$/s)
+    await put('memory.md', `${lines}- one more\n`)
+    expect((await workspace.read()).memory).toMatch(/- one more$/)
+    expect(told.map(({ file }) => file).sort()).toEqual(['memory.md', 'soul.md'])
+    expect(told[0]?.why).toMatch(new RegExp(`${lines.length} bytes.*65536.*shorten`))
+  })
+
+  test('a memory.md of 10 GB is not loaded', async () => {
+    await putAll()
+    await truncate(join(dir, 'memory.md'), 10 * 1024 ** 3)
+    const before = process.memoryUsage().rss
+    await open().read()
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 ** 2)
+    expect(told).toEqual([{ file: 'memory.md', why: expect.stringContaining('10737418240') }])
+  })
+
+  test('no cap is ever exceeded, no character cut, and what is kept stood in the file', async () => {
+    const unit = fc.constantFrom('a', '\n', 'é', '\n- ünïcödé\n', '語', '😀', '## Identity\n', ' ', '\r\n')
+    const text = fc
+      .tuple(fc.array(unit, { minLength: 1, maxLength: 30 }), fc.integer({ min: 0, max: 100_000 }))
+      .map(([units, size]) => `x${units.join('').repeat(Math.ceil(size / units.join('').length))}`)
+    const files = fc.tuple(text, text, text, text, text, text)
+    await fc.assert(
+      fc.asyncProperty(files, async texts => {
+        await Promise.all(sectionFiles.map(({ file }, index) => put(file, texts[index] ?? '')))
+        const sections = await open().read()
+        let total = 0
+        for (const [index, { key, file }] of sectionFiles.entries()) {
+          const shown = sections[key] ?? ''
+          total += Buffer.byteLength(shown)
+          expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(65_536)
+          expect(shown.isWellFormed() && !shown.includes('\uFFFD')).toBe(true)
+          const whole = (texts[index] ?? '').trimEnd()
+          const kept = shown.replace(
+            new RegExp(`^\\[Only [^\\n]*\\]\\n\\n|\\n\\n\\[Only the start of ${file}[^\\n]*\\]$`),
+            '',
+          )
+          expect(key === 'memory' ? whole.endsWith(kept) : whole.startsWith(kept)).toBe(true)
+          if (kept !== whole) expect(told.some(trouble => trouble.file === file)).toBe(true)
+        }
+        expect(total).toBeLessThanOrEqual(262_144)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('together they share the room: small ones stay whole', async () => {
+    await putAll()
+    for (const file of ['soul.md', 'agents.md', 'user.md', 'memory.md', 'tools.md'])
+      await put(file, 'line of text\n'.repeat(5000))
+    const sections = await open().read()
+    expect(sections.identity).toBe('words of identity.md')
+    const total = Object.values(sections).reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0)
+    expect(total).toBeLessThanOrEqual(262_144)
+    expect(total).toBeGreaterThan(255_000)
+    expect(told.map(({ file }) => file).sort()).toEqual(['agents.md', 'memory.md', 'soul.md', 'tools.md', 'user.md'])
+  })
+})
+
+// Feature: discord-claude-gateway, Property 28: For any set of markdown configuration files in CONFIG_DIR, reading all configs and assembling the system prompt should produce the same result regardless of whether it's the first read or a subsequent read after a simulated restart (i.e., the markdown files are the complete source of truth with no in-memory state dependency).
+test('the files are the whole state: a restart assembles the same prompt', async () => {
+  const text = fc.option(
+    fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('# Soul\n', '# Identity\nx\n# Soul\ny')),
+  )
+  const names = [...sectionFiles.map(({ file }) => file), 'CLAUDE.md', 'persona.md']
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { minLength: 8, maxLength: 8 }), async texts => {
+      for (const [index, name] of names.entries()) {
+        const content = texts[index] ?? null
+        if (content === null) await rm(join(dir, name), { force: true })
+        else await put(name, content)
+      }
+      const prompt = async (workspace: { read: ReturnType<typeof open>['read'] }) =>
+        assemble(await workspace.read(), { capabilities: 'here' })
+      const first = open()
+      const before = await prompt(first)
+      expect(await prompt(first)).toBe(before)
+      expect(await prompt(open())).toBe(before)
+      const written = texts[1] ?? ''
+      if (/^[\w ]*[a-z]\w*$/.test(written)) expect(before).toContain(`## Personality\n\n${written}\n\n`)
+    }),
+    { numRuns: 150 },
+  )
+})
+
+/** The superuser may read everything, so that permissions only show to somebody else. */
+const asOrdinaryUser = async <T>(act: () => Promise<T>): Promise<T> => {
+  if (process.geteuid?.() !== 0) return act()
+  process.seteuid?.(65_534)
+  try {
+    return await act()
+  } finally {
+    process.seteuid?.(0)
+  }
+}

@@ -1,0 +1,180 @@
+// Claude Code: `claude -p` with stream-json output.
+import type { AgentEvent, Ended, FailureReason, Turn, Usage } from '../../base/agent.ts'
+import type { Dialect, Reader } from '../cli.ts'
+
+export const claude: Dialect = {
+  name: 'claude',
+  takesSessionIds: true,
+  install:
+    'Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`, or name its path in BACKEND_CLI_PATH.',
+  env: {
+    DISABLE_AUTOUPDATER: '1',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    // Its own ten retries take three minutes; ours decide, and tell the person.
+    CLAUDE_CODE_MAX_RETRIES: '2',
+    // Root may skip permissions only where it says that this is a sandbox.
+    ...(process.getuid?.() === 0 ? { IS_SANDBOX: '1' } : {}),
+  },
+  ownVariables: ['ANTHROPIC_*', 'CLAUDE_*', 'AWS_*', 'GOOGLE_APPLICATION_CREDENTIALS', 'CLOUD_ML_REGION'],
+  arguments: (turn, systemPromptFile) => [
+    '-p',
+    ...['--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
+    ...(turn.permissionMode === 'bypassPermissions'
+      ? ['--dangerously-skip-permissions']
+      : ['--permission-mode', turn.permissionMode]),
+    // Without `snapshot off` a resumed session keeps the system prompt of its first turn.
+    ...['--append-system-prompt-file', systemPromptFile, '--system-prompt-snapshot', 'off'],
+    ...['--max-turns', String(turn.maxTurns)],
+    // --tools restricts; --allowedTools alone would be bypassed together with the permissions.
+    ...['--tools', turn.allowedTools.join(',')],
+    ...turn.allowedTools.flatMap(tool => ['--allowedTools', tool]),
+    ...(turn.model ? ['--model', turn.model] : []),
+    ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
+  ],
+  // A prompt that begins with a slash would be taken for one of claude's own commands.
+  input: (turn: Turn) => (turn.prompt.trimStart().startsWith('/') ? `The message reads:\n${turn.prompt}` : turn.prompt),
+  read: readStream,
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+function readStream(): Reader {
+  let session: string | null = null
+  let spoke = false
+  let understood = false
+  const labels = new Map<string, string>()
+
+  /** Every line carries the session; a new id means that claude went on elsewhere. */
+  const noteSession = (line: Json): AgentEvent[] => {
+    const id = line.session_id
+    if (typeof id !== 'string' || id === '' || id === session) return []
+    session = id
+    return [{ type: 'started', session: id }]
+  }
+
+  const streamed = (line: Json): AgentEvent[] => {
+    const event = object(line.event)
+    if (line.parent_tool_use_id) return []
+    if (event.type === 'content_block_start' && object(event.content_block).type === 'text')
+      return spoke ? [{ type: 'text', delta: '\n\n' }] : []
+    const delta = object(event.delta)
+    if (event.type !== 'content_block_delta' || delta.type !== 'text_delta' || typeof delta.text !== 'string') return []
+    spoke = true
+    return [{ type: 'text', delta: delta.text }]
+  }
+
+  const tools = (line: Json): AgentEvent[] =>
+    list(object(line.message).content).flatMap((block): AgentEvent[] => {
+      if (block.type === 'tool_use' && typeof block.id === 'string') {
+        const label = labelOf(block)
+        labels.set(block.id, label)
+        return [{ type: 'action', id: block.id, label, phase: 'started' }]
+      }
+      if (block.type !== 'tool_result' || typeof block.tool_use_id !== 'string') return []
+      const id = block.tool_use_id
+      return [
+        { type: 'action', id, label: labels.get(id) ?? 'tool', phase: block.is_error === true ? 'failed' : 'ended' },
+      ]
+    })
+
+  return {
+    line(text) {
+      const line = parse(text)
+      if (!line) return []
+      understood = true
+      const events = noteSession(line)
+      switch (line.type) {
+        case 'stream_event':
+          return [...events, ...streamed(line)]
+        case 'assistant':
+        case 'user':
+          return [...events, ...tools(line)]
+        case 'result':
+          return [...events, { type: 'usage', usage: usageOf(line) }, endOf(line)]
+        default:
+          return events
+      }
+    },
+    end(how) {
+      const said = how.stderr.trim() || (how.signal ? `ended by ${how.signal}` : `exit code ${how.code}`)
+      if (!understood && how.code === 0)
+        return {
+          type: 'ended',
+          ok: false,
+          why: 'unreadable',
+          detail: 'the program ended without a word that could be read',
+        }
+      return { type: 'ended', ok: false, why: diagnose(how.stderr), detail: said }
+    },
+  }
+}
+
+function endOf(line: Json): Ended {
+  const text = typeof line.result === 'string' ? line.result : ''
+  if (line.is_error !== true) return { type: 'ended', ok: true, text }
+  const detail = [text, ...strings(line.errors)].filter(Boolean).join('; ') || String(line.subtype ?? 'error')
+  const until = limitEnd(detail)
+  return {
+    type: 'ended',
+    ok: false,
+    why: line.subtype === 'error_max_turns' ? 'max-turns' : diagnose(detail, Number(line.api_error_status ?? 0)),
+    detail,
+    ...(until === null ? {} : { until }),
+  }
+}
+
+function diagnose(said: string, status = 0): FailureReason {
+  if (/no conversation found|session .*not found/i.test(said)) return 'session-lost'
+  if (
+    status === 401 ||
+    status === 403 ||
+    /not logged in|please run \/login|invalid api key|authentication_error|oauth token/i.test(said)
+  )
+    return 'not-logged-in'
+  if (status === 429 || /usage limit|rate.?limit|limit reached|hit your limit/i.test(said)) return 'rate-limited'
+  if (status >= 500 || /overloaded|connection error|ECONNREFUSED|ETIMEDOUT/i.test(said)) return 'overloaded'
+  if (/usage policy|refus/i.test(said)) return 'refused'
+  return 'crashed'
+}
+
+/** `…limit reached|1760000000`: seconds since the epoch behind a bar. */
+function limitEnd(said: string): number | null {
+  const seconds = /\|(\d{10})\b/.exec(said)?.[1]
+  return seconds ? Number(seconds) * 1000 : null
+}
+
+function usageOf(line: Json): Usage {
+  const usage = object(line.usage)
+  const tokens = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0)
+  return {
+    inputTokens: tokens('input_tokens') + tokens('cache_creation_input_tokens') + tokens('cache_read_input_tokens'),
+    outputTokens: tokens('output_tokens'),
+    // total_cost_usd counts the whole resumed session, so it says nothing about this turn.
+    costUsd: null,
+  }
+}
+
+function labelOf(block: Json): string {
+  const input = object(block.input)
+  const about = ['file_path', 'path', 'pattern', 'command', 'query', 'url', 'description']
+    .map(key => input[key])
+    .find(value => typeof value === 'string')
+  const name = typeof block.name === 'string' ? block.name : 'tool'
+  return typeof about === 'string' ? `${name}: ${about.replace(/\s+/g, ' ').slice(0, 80)}` : name
+}
+
+function parse(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null
+  } catch {
+    return null
+  }
+}
+
+const object = (value: unknown): Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
+const list = (value: unknown): readonly Json[] =>
+  Array.isArray(value) ? value.filter(one => typeof one === 'object' && one !== null) : []
+const strings = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter(one => typeof one === 'string') : []

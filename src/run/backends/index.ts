@@ -1,0 +1,53 @@
+// The registry: one line per backend. To be listed here is to be tested by test/contracts/backend.
+import type { Backend } from '../../base/agent.ts'
+import type { Clock } from '../../base/time.ts'
+import { type CliParts, type Dialect, openCliBackend } from '../cli.ts'
+import { findProgram } from '../which.ts'
+import { claude } from './claude.ts'
+import { openEcho } from './echo.ts'
+
+/** In the order in which they are looked for when none was chosen. */
+export const dialects: readonly Dialect[] = [claude]
+
+export interface BackendParts extends Omit<CliParts, 'program'> {
+  /** BACKEND_CLI_PATH; null: the backend's own name, looked up on PATH. */
+  readonly program: string | null
+  readonly clock: Clock
+}
+
+export type Choice =
+  | { readonly ok: true; readonly backend: Backend; readonly note: string }
+  | { readonly ok: false; readonly why: string }
+
+/** `wanted` null: the first CLI found on PATH, else echo, which says so. */
+export function chooseBackend(wanted: string | null, parts: BackendParts): Choice {
+  const open = (dialect: Dialect): Backend =>
+    openCliBackend(dialect, { ...parts, program: parts.program ?? dialect.name })
+  if (wanted === 'echo')
+    return {
+      ok: true,
+      backend: echo('This is the echo backend: it repeats what you write.'),
+      note: 'echo was asked for',
+    }
+  if (wanted !== null) {
+    const dialect = dialects.find(one => one.name === wanted)
+    const known = [...dialects.map(one => one.name), 'echo'].join(', ')
+    return dialect
+      ? { ok: true, backend: open(dialect), note: `${wanted} was asked for` }
+      : { ok: false, why: `AGENT_BACKEND=${wanted} is not part of this version; it has: ${known}.` }
+  }
+  const found = dialects.find(one => findProgram(parts.program ?? one.name, parts.environment.PATH))
+  if (found) return { ok: true, backend: open(found), note: `AGENT_BACKEND is not set; found ${found.name}` }
+  const names = dialects.map(one => one.name).join(', ')
+  return {
+    ok: true,
+    backend: echo(
+      `No agent CLI was found on this machine (looked for: ${names}), so I can only repeat what you write. ${dialects[0]?.install ?? ''} Then start Aetheel again.`,
+    ),
+    note: `AGENT_BACKEND is not set and no agent CLI was found (${names}); answering with echo`,
+  }
+
+  function echo(introduction: string): Backend {
+    return openEcho({ clock: parts.clock, pauseMs: 15, introduction })
+  }
+}

@@ -1,0 +1,236 @@
+// One child process from spawn to its last descendant: bounded output, its own group, nothing survives an abort.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { StringDecoder } from 'node:string_decoder'
+import { descendants, isAlive, startedAt } from './proc.ts'
+
+export interface ProcessOrder {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+  /** Written to stdin, which is then closed. */
+  readonly input: string
+  /** Gets a file `pid`, so that a gateway that was killed finds what it left behind. Null: too short-lived for that. */
+  readonly scratchDir: string | null
+}
+
+export interface ProcessEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The last part of stderr. */
+  readonly stderr: string
+  /** Set when it could not be started, or was ended by us because of its output. */
+  readonly trouble: 'spawn' | 'line-too-long' | 'too-much-output' | null
+  readonly detail: string
+}
+
+export interface RunningProcess {
+  /** Complete lines of stdout, as they come. Ends when stdout does, or the process was ended. */
+  readonly lines: AsyncIterable<string>
+  /** Resolves when it and everything it started is gone; never rejects. */
+  readonly end: Promise<ProcessEnd>
+  /** SIGTERM for the group, SIGKILL after the grace for all that is left. */
+  kill(): void
+}
+
+export const outputLimits = { line: 16 * 1024 * 1024, total: 256 * 1024 * 1024, stderr: 16 * 1024, graceMs: 5000 }
+
+const alive = new Set<number>()
+
+/** For the last moment of this process: ends every run at once, without asking. */
+export function killEverything(): void {
+  for (const pid of alive) {
+    for (const below of descendants(pid)) signalOne(below, 'SIGKILL')
+    signalGroup(pid, 'SIGKILL')
+  }
+}
+
+export function startProcess(order: ProcessOrder, limits = outputLimits): RunningProcess {
+  let trouble: ProcessEnd['trouble'] = null
+  let detail = ''
+  let child: ChildProcess
+  try {
+    child = spawn(order.file, [...order.args], {
+      env: { ...order.env },
+      cwd: order.cwd,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+  } catch (error) {
+    // E2BIG and bad arguments are thrown, ENOENT comes as an event: both end the same way.
+    const end = Promise.resolve({
+      code: null,
+      signal: null,
+      stderr: '',
+      trouble: 'spawn',
+      detail: messageOf(error),
+    } as const)
+    return { lines: none(), end, kill: () => undefined }
+  }
+
+  const { pid } = child
+  if (pid !== undefined) alive.add(pid)
+  const killing = openKill(child, limits.graceMs)
+  const lines = openLines(limits.line, limits.total, why => {
+    trouble = why
+    killing.begin()
+  })
+  const stderr = openTail(limits.stderr)
+  child.stdout?.on('data', (chunk: Buffer) => lines.feed(chunk))
+  child.stdout?.on('error', () => lines.close())
+  child.stderr?.on('data', (chunk: Buffer) => stderr.feed(chunk))
+  child.stdin?.on('error', () => undefined /* it need not read its input: EPIPE is no failure of the run */)
+  child.stdin?.end(order.input)
+  if (pid !== undefined && order.scratchDir !== null) notePid(pid, order.scratchDir)
+
+  const end = new Promise<ProcessEnd>(resolve => {
+    let done = false
+    const finish = (code: number | null, signal: NodeJS.Signals | null) => {
+      if (done) return
+      done = true
+      lines.close()
+      if (pid !== undefined) alive.delete(pid)
+      void killing.finish().then(() => resolve({ code, signal, stderr: stderr.text(), trouble, detail }))
+    }
+    child.on('error', error => {
+      trouble = 'spawn'
+      detail = messageOf(error)
+      finish(null, null)
+    })
+    child.on('exit', (code, signal) => {
+      // Usually `close` follows at once; a grandchild that holds the pipes must not hold the turn.
+      const patience = setTimeout(() => finish(code, signal), 1000)
+      child.on('close', () => {
+        clearTimeout(patience)
+        finish(code, signal)
+      })
+    })
+  })
+  return { lines: lines.read(), end, kill: killing.begin }
+}
+
+/** The group first; then whoever left the group, collected from the process table while the parents still lived. */
+function openKill(child: ChildProcess, graceMs: number) {
+  let begun = false
+  let collected: readonly number[] = []
+  let timer: NodeJS.Timeout | null = null
+  const signalAll = (signal: NodeJS.Signals) => {
+    if (child.pid === undefined) return
+    collected = [...new Set([...collected, ...descendants(child.pid)])]
+    signalGroup(child.pid, signal)
+    for (const pid of collected) signalOne(pid, signal)
+  }
+  return {
+    begin() {
+      if (begun || child.pid === undefined) return
+      begun = true
+      signalAll('SIGTERM')
+      timer = setTimeout(() => signalAll('SIGKILL'), graceMs)
+    },
+    async finish() {
+      if (timer) clearTimeout(timer)
+      if (!begun || child.pid === undefined) return
+      signalGroup(child.pid, 'SIGKILL')
+      for (const pid of collected) signalOne(pid, 'SIGKILL')
+      for (let i = 0; i < 100 && collected.some(isAlive); i++) await new Promise(resolve => setTimeout(resolve, 10))
+    },
+  }
+}
+
+export function signalOne(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // Already gone: what was wanted.
+  }
+}
+
+export function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  signalOne(-pid, signal)
+}
+
+/** At once and not later: a gateway killed in between would not know its child. */
+function notePid(pid: number, dir: string): void {
+  try {
+    writeFileSync(join(dir, 'pid'), JSON.stringify({ pid, startedAt: startedAt(pid) }), { mode: 0o600 })
+  } catch {
+    // A full disk must not stop the turn; the child is then only found by its closed pipes.
+  }
+}
+
+/** Splits on \n only: U+2028 and the like are ordinary characters inside JSON. */
+function openLines(maxLine: number, maxTotal: number, stop: (why: 'line-too-long' | 'too-much-output') => void) {
+  const decoder = new StringDecoder('utf8')
+  let ready: string[] = []
+  let partial: string[] = []
+  let partialLength = 0
+  let total = 0
+  let closed = false
+  let wake: (() => void) | null = null
+
+  const nudge = () => {
+    wake?.()
+    wake = null
+  }
+  const close = () => {
+    if (closed) return
+    closed = true
+    const rest = partial.join('') + decoder.end()
+    partial = []
+    if (rest.trim() !== '') ready.push(rest)
+    nudge()
+  }
+  const abandon = (why: 'line-too-long' | 'too-much-output') => {
+    partial = []
+    closed = true
+    stop(why)
+    nudge()
+  }
+  return {
+    feed(chunk: Buffer) {
+      if (closed) return
+      total += chunk.length
+      if (total > maxTotal) return abandon('too-much-output')
+      const [first = '', ...others] = decoder.write(chunk).split('\n')
+      partial.push(first)
+      partialLength += first.length
+      for (const piece of others) {
+        ready.push(partial.join(''))
+        partial = [piece]
+        partialLength = piece.length
+      }
+      if (partialLength > maxLine) return abandon('line-too-long')
+      if (ready.length > 0) nudge()
+    },
+    close,
+    async *read(): AsyncGenerator<string> {
+      for (;;) {
+        const batch = ready
+        ready = []
+        for (const line of batch) if (line.trim() !== '') yield line
+        if (ready.length > 0) continue
+        if (closed) return
+        await new Promise<void>(resolve => {
+          wake = resolve
+        })
+      }
+    },
+  }
+}
+
+function openTail(max: number) {
+  let tail = Buffer.alloc(0)
+  return {
+    feed(chunk: Buffer) {
+      tail = Buffer.concat([tail, chunk])
+      if (tail.length > max) tail = tail.subarray(tail.length - max)
+    },
+    text: () => tail.toString('utf8'),
+  }
+}
+
+async function* none(): AsyncGenerator<string> {}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

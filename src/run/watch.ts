@@ -1,0 +1,55 @@
+// Watches over a run: too long in silence, or too long altogether, and it is ended.
+import type { AgentEvent } from '../base/agent.ts'
+import type { Clock } from '../base/time.ts'
+
+export interface Patience {
+  /** Without any event, while no tool is at work. */
+  readonly silenceMs: number
+  readonly ceilingMs: number
+}
+
+export async function* watchRun(
+  start: (signal: AbortSignal) => AsyncIterable<AgentEvent>,
+  patience: Patience,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<AgentEvent> {
+  const over = new AbortController()
+  const done = new AbortController()
+  const working = new Set<string>()
+  let late: string | null = null
+  let silence = new AbortController()
+
+  const expire = (why: string) => {
+    late ??= why
+    over.abort(why)
+  }
+  const wait = (ms: number, until: AbortSignal, why: string) =>
+    void clock.sleep(ms, until).then(() => {
+      if (!until.aborted) expire(why)
+    })
+  const heard = () => {
+    silence.abort()
+    silence = new AbortController()
+    // A tool may be quiet for long; the ceiling stands behind it.
+    if (working.size === 0)
+      wait(patience.silenceMs, silence.signal, `no sign of life for ${seconds(patience.silenceMs)}`)
+  }
+
+  wait(patience.ceilingMs, done.signal, `longer than ${seconds(patience.ceilingMs)}`)
+  heard()
+  try {
+    for await (const event of start(AbortSignal.any([signal, over.signal]))) {
+      if (event.type === 'action' && event.phase === 'started') working.add(event.id)
+      if (event.type === 'action' && event.phase !== 'started') working.delete(event.id)
+      heard()
+      const timedOut = event.type === 'ended' && !event.ok && late !== null && !signal.aborted
+      yield timedOut ? { type: 'ended', ok: false, why: 'timed-out', detail: late ?? '' } : event
+    }
+  } finally {
+    silence.abort()
+    done.abort()
+  }
+}
+
+const seconds = (ms: number) => `${Math.round(ms / 1000)} s`

@@ -1,0 +1,45 @@
+// An answer becomes letters: worded, split to what the platform takes, each under a key that makes a repeat harmless.
+import type { ChatAdapter, ChatLimits, Letter } from '../base/chat.ts'
+import type { NewEvent } from '../base/event.ts'
+import type { FollowUp, Taken } from '../base/lanes.ts'
+import { split } from './split.ts'
+
+export interface Wording {
+  readonly kind: Letter['kind']
+  readonly text: string
+  readonly ok: boolean
+}
+
+/** The key of the first (often only) piece of an event's final. */
+export const finalKey = (eventKey: string) => `${eventKey}#final`
+
+export function openLetters(chats: ReadonlyMap<string, ChatAdapter>) {
+  return (
+    taken: Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier' | 'retries'>,
+    wording: Wording,
+  ): readonly FollowUp[] => [
+    ...(wording.kind === 'final' ? taken.earlier.flatMap(one => lettersTo(one.item, one.key, 0, together)) : []),
+    ...lettersTo(taken.item, taken.key, taken.retries, wording),
+  ]
+
+  function lettersTo(event: NewEvent, key: string, retries: number, { kind, text, ok }: Wording): readonly FollowUp[] {
+    const { replyTo: place, what } = event
+    if (!place) return []
+    const about = what.kind === 'message' ? what.id : null
+    const base = kind === 'final' ? finalKey(key) : `${key}#notice-${retries}`
+    return pieces(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => ({
+      box: 'out',
+      lane: `${place.chat}:${place.conversation}`,
+      key: i === 0 ? base : `${base}-${i}`,
+      item: { place, kind, about, text: piece, ok } satisfies Letter,
+    }))
+  }
+}
+
+const together: Wording = { kind: 'final', text: 'Answered together with your next message.', ok: true }
+
+function pieces(text: string, limits: ChatLimits | null): readonly string[] {
+  const parts = limits && limits.measure(text) > limits.length ? split(text, limits) : [text]
+  // Every message has a visible end, also when the agent had nothing to say.
+  return parts.some(part => part.trim() !== '') ? parts : ['(The agent ended without a word.)']
+}

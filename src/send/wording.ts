@@ -1,0 +1,37 @@
+// How a turn came out, in words for the person.
+import type { TurnEnd } from '../base/agent.ts'
+import { explain } from './explain.ts'
+import type { Wording } from './letters.ts'
+
+export interface Voice {
+  readonly backend: string
+  readonly scrub: (text: string) => string
+  readonly formatTime: (ms: number) => string
+}
+
+export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): Wording {
+  switch (end.type) {
+    case 'answered':
+      return { kind: 'final', ok: true, text: end.sessionWasLost ? `${lostNote}\n\n${end.text}` : end.text }
+    case 'stopped':
+      return { kind: 'final', ok: false, text: end.text.trim() === '' ? 'Stopped.' : `${end.text}\n\n*Stopped.*` }
+    case 'put-off':
+      return {
+        kind: 'notice',
+        ok: true,
+        text: `${explain({ why: end.why, detail: '', backend }, scrub, formatTime)} I will try again at ${formatTime(end.until)}.`,
+      }
+    case 'set-aside':
+      return {
+        kind: 'final',
+        ok: false,
+        text: `This message was begun ${end.attempts} times and cut off each time, so I set it aside. Look at what has been done so far, then send it again if you want.`,
+      }
+    case 'failed':
+      return { kind: 'final', ok: false, text: explain({ ...end, backend }, scrub, formatTime) }
+    default:
+      return end satisfies never
+  }
+}
+
+const lostNote = '*(The earlier session was lost; I went on from the recent messages of this conversation.)*'

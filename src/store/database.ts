@@ -1,0 +1,193 @@
+// The one SQLite file: opened exclusively, migrated, and written in groups so that many commits cost one fsync.
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+
+export interface Database {
+  /** Runs in the next group commit. Resolves once it is on disk; rejects alone if `work` throws, with all if the commit fails. */
+  write<T>(work: () => T): Promise<T>
+  prepare(sql: string): StatementSync
+  close(): Promise<void>
+}
+
+/** Why the file could not be opened, in words for the owner. */
+export class DatabaseUnusable extends Error {
+  readonly kind: 'locked' | 'damaged' | 'newer' | 'unwritable'
+  constructor(kind: DatabaseUnusable['kind'], message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseUnusable'
+    this.kind = kind
+  }
+}
+
+const migrations = [
+  `CREATE TABLE items (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     box TEXT NOT NULL,
+     lane TEXT NOT NULL,
+     key TEXT NOT NULL,
+     state TEXT NOT NULL,
+     body TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     not_before INTEGER NOT NULL DEFAULT 0,
+     attempts INTEGER NOT NULL DEFAULT 0,
+     retries INTEGER NOT NULL DEFAULT 0,
+     interrupted INTEGER NOT NULL DEFAULT 0,
+     ended_at INTEGER,
+     why TEXT,
+     UNIQUE (box, key)
+   ) STRICT;
+   CREATE INDEX items_open ON items (box, id) WHERE state IN ('waiting', 'running');
+   CREATE INDEX items_of_lane ON items (lane, id);
+   CREATE TABLE counts (box TEXT NOT NULL, name TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (box, name)) STRICT, WITHOUT ROWID;
+   CREATE TABLE sessions (
+     lane TEXT PRIMARY KEY,
+     backend TEXT NOT NULL,
+     session TEXT NOT NULL,
+     confirmed INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+]
+
+interface Job {
+  readonly work: () => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+export function openDatabase(path: string): Database {
+  refuseCutFile(path)
+  const db = openFile(path)
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+  const rollback = db.prepare('ROLLBACK')
+  const mark = db.prepare('SAVEPOINT job')
+  const keep = db.prepare('RELEASE job')
+  const undo = db.prepare('ROLLBACK TO job')
+  let waiting: Job[] = []
+  let scheduled = false
+
+  /** One job that throws is undone alone; the others of the group are kept. */
+  const attempt = (job: Job): (() => void) => {
+    mark.run()
+    try {
+      const value = job.work()
+      keep.run()
+      return () => job.resolve(value)
+    } catch (error) {
+      undo.run()
+      keep.run()
+      return () => job.reject(error)
+    }
+  }
+
+  const flush = () => {
+    scheduled = false
+    const jobs = waiting
+    waiting = []
+    let answers: (() => void)[]
+    try {
+      begin.run()
+      answers = jobs.map(attempt)
+      commit.run()
+    } catch (error) {
+      if (db.isTransaction) rollback.run()
+      for (const job of jobs) job.reject(error)
+      return
+    }
+    for (const answer of answers) answer()
+  }
+
+  const write = <T>(work: () => T): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
+      waiting.push({ work, resolve: value => resolve(value as T), reject })
+      if (scheduled) return
+      scheduled = true
+      // After the sockets of this round have been read: everything that came in together shares one fsync.
+      setImmediate(flush)
+    })
+
+  return {
+    write,
+    prepare: sql => db.prepare(sql),
+    async close() {
+      await write(() => undefined)
+      db.close()
+    },
+  }
+}
+
+function openFile(path: string): DatabaseSync {
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(path, { timeout: 0 })
+    db.exec(
+      'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY',
+    )
+    migrate(db, path)
+    return db
+  } catch (error) {
+    db?.close()
+    throw error instanceof DatabaseUnusable ? error : inWords(error, path)
+  }
+}
+
+function migrate(db: DatabaseSync, path: string): void {
+  const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number }
+  if (version > migrations.length)
+    throw new DatabaseUnusable(
+      'newer',
+      `${path} was written by a newer version of Aetheel. Update Aetheel, or use another folder.`,
+    )
+  // Also takes the exclusive lock, so that a second gateway is refused here and not at its first message.
+  db.exec('BEGIN IMMEDIATE')
+  for (const sql of migrations.slice(version)) db.exec(sql)
+  db.exec(`PRAGMA user_version = ${migrations.length}`)
+  db.exec('COMMIT')
+}
+
+function inWords(error: unknown, path: string): unknown {
+  if (!(error instanceof Error)) return error
+  const code = 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  const options = { cause: error }
+  switch (code) {
+    case 5: // SQLITE_BUSY
+    case 6: // SQLITE_LOCKED
+      return new DatabaseUnusable('locked', `${path} is in use by another gateway.`, options)
+    case 11: // SQLITE_CORRUPT
+    case 26: // SQLITE_NOTADB
+      return damaged(path, options)
+    case 8: // SQLITE_READONLY
+    case 10: // SQLITE_IOERR
+    case 13: // SQLITE_FULL
+    case 14: // SQLITE_CANTOPEN
+      return new DatabaseUnusable(
+        'unwritable',
+        `${path} cannot be written (${error.message}). Check free space and permissions of its folder.`,
+        options,
+      )
+    default:
+      return error
+  }
+}
+
+const damaged = (path: string, options?: ErrorOptions) =>
+  new DatabaseUnusable(
+    'damaged',
+    `${path} is damaged. Restore it from a backup, or move it (and its -wal file) away to start with an empty queue; nothing was changed.`,
+    options,
+  )
+
+/** SQLite notices a file that was cut off only when it reads a missing page; the size tells at once. */
+function refuseCutFile(path: string): void {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size === 0 || (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
+  const header = Buffer.alloc(100)
+  const file = openSync(path, 'r')
+  try {
+    if (readSync(file, header, 0, 100, 0) < 100) throw damaged(path)
+  } finally {
+    closeSync(file)
+  }
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
+  if (header.readUInt32BE(28) * pageSize > size) throw damaged(path)
+}

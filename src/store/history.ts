@@ -1,0 +1,61 @@
+// What was said in a conversation, read back from the same rows that carried it.
+import type { Letter } from '../base/chat.ts'
+import type { LaneKey, NewEvent } from '../base/event.ts'
+import type { Said } from '../base/history.ts'
+import type { Database } from './database.ts'
+
+export interface History {
+  /** The newest `limit` messages and answers, oldest first. */
+  of(lane: LaneKey, limit: number): readonly Said[]
+  letter(key: string): Letter | null
+}
+
+interface Row {
+  box: string
+  state: string
+  body: string
+  at: number
+}
+
+const shown = {
+  waiting: 'waiting',
+  running: 'running',
+  done: 'answered',
+  failed: 'failed',
+  cancelled: 'refused',
+} as const
+
+export function openHistory(db: Database): History {
+  const newest = db.prepare('SELECT box, state, body, at FROM items WHERE lane = ? ORDER BY id DESC LIMIT ?')
+  const byKey = db.prepare(`SELECT body FROM items WHERE box = 'out' AND key = ?`)
+  return {
+    of: (lane, limit) =>
+      newest
+        .all(lane, limit)
+        .map(row => said(row as unknown as Row))
+        .filter(one => one !== null)
+        .reverse(),
+    letter(key) {
+      const row = byKey.get(key) as { body: string } | undefined
+      return row ? (JSON.parse(row.body) as Letter) : null
+    },
+  }
+}
+
+function said({ box, state, body, at }: Row): Said | null {
+  if (box === 'in') {
+    const { what } = JSON.parse(body) as NewEvent
+    if (what.kind !== 'message') return null
+    return { id: what.id, role: 'user', text: what.text, at, ok: true, state: shown[state as keyof typeof shown] }
+  }
+  const letter = JSON.parse(body) as Letter
+  if (letter.kind !== 'final') return null
+  return {
+    id: letter.about ?? '',
+    role: 'agent',
+    text: letter.text,
+    at,
+    ok: letter.ok,
+    state: letter.ok ? 'answered' : 'failed',
+  }
+}

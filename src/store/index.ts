@@ -1,0 +1,6 @@
+// What survives a restart.
+export { type Database, DatabaseUnusable, openDatabase } from './database.ts'
+export { openMirrorFile, writeWhole } from './files.ts'
+export { openHistory } from './history.ts'
+export { openSessions } from './sessions.ts'
+export { openShelf } from './shelf.ts'

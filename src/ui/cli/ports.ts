@@ -1,0 +1,46 @@
+// What the command line needs from the rest of the program; main.ts hands it in.
+
+/** Options as they were typed, by their camelCase name (`configDir`, `backend`, …); undefined: not given. */
+export type Flags = Readonly<Record<string, string | boolean | undefined>>
+
+/** Where a gateway answers. */
+export interface Address {
+  /** `http://host:port`, without a slash at the end. */
+  readonly url: string
+  readonly token: string
+}
+
+export interface Running extends Address {
+  readonly pid: number
+}
+
+export interface Embedded extends Address {
+  /** Resolves when the gateway has ended: after the signal, or by itself when something broke. */
+  readonly closed: Promise<void>
+}
+
+export interface ShownValue {
+  readonly key: string
+  readonly env: string
+  /** Secrets are masked already. Null: not set. */
+  readonly value: string | null
+  readonly from: string
+  readonly description: string
+}
+
+export type ConfigReport =
+  | { readonly ok: true; readonly values: readonly ShownValue[]; readonly warnings: readonly string[] }
+  /** Problems in plain words, one each: key, value, what is allowed. */
+  | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] }
+
+export interface CliPorts {
+  /** Runs the gateway until it is stopped; the exit code. */
+  start(flags: Flags): Promise<number>
+  /** The running gateway of this CONFIG_DIR. */
+  find(flags: Flags): Promise<Running | null>
+  /** A gateway inside this process, on a free port, with a quiet log; it leaves SIGINT to the command line. */
+  embed(flags: Flags, signal: AbortSignal): Promise<Embedded>
+  config(flags: Flags): Promise<ConfigReport>
+  /** Writes config.json unless there is one. */
+  initConfig(flags: Flags): Promise<{ readonly path: string; readonly created: boolean }>
+}

@@ -1,0 +1,258 @@
+// The commands, run as a person types them, with ports that answer from memory.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { type FakeTerminal, fakeTerminal } from '../../../test/fakes/terminal.ts'
+import type { CliPorts, ConfigReport, Flags, Running } from './ports.ts'
+import { runCli } from './program.ts'
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0)) close()
+})
+
+interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+  readonly started: readonly Flags[]
+}
+
+async function run(args: readonly string[], given: Partial<CliPorts> = {}, terminal = fakeTerminal()): Promise<Ran> {
+  const started: Flags[] = []
+  const ports: CliPorts = {
+    start: async flags => started.push(flags) - 1,
+    find: async () => null,
+    embed: async () => Promise.reject(new Error('no gateway in this test')),
+    config: async () => good,
+    initConfig: async () => ({ path: '/somewhere/config.json', created: true }),
+    ...given,
+  }
+  const code = await runCli(args, ports, terminal, '1.2.3')
+  return { code, out: terminal.out(), err: terminal.err(), started }
+}
+
+const good: ConfigReport = {
+  ok: true,
+  warnings: ['http.prot is not known; did you mean http.port?'],
+  values: [
+    { key: 'http.port', env: 'HTTP_PORT', value: '9000', from: 'environment', description: 'the port' },
+    { key: 'http.token', env: 'HTTP_TOKEN', value: '********', from: 'config.json', description: 'the token' },
+    { key: 'agent.model', env: 'BACKEND_MODEL', value: null, from: 'default', description: 'the model' },
+  ],
+}
+
+const commands = [
+  [],
+  ['start'],
+  ['status'],
+  ['chat'],
+  ['config'],
+  ['config', 'show'],
+  ['config', 'check'],
+  ['config', 'init'],
+]
+
+test.each(commands.map(command => [command.join(' ') || 'aetheel alone', command]))(
+  'the help of "%s" has a description and examples that name it',
+  async (_name, command) => {
+    const { code, out } = await run([...command, '--help'])
+    expect(code).toBe(0)
+    expect(out).toContain(`Usage: ${['aetheel', ...command].join(' ')}`)
+    expect(out).toContain('--config-dir <folder>')
+    expect(out).toMatch(new RegExp(`Examples:\\n(?:  \\$ .*\\n?)*  \\$ .*${['aetheel', ...command].join(' ')}`))
+  },
+)
+
+test('the help as a whole', async () => {
+  expect((await run(['--help'])).out).toMatchInlineSnapshot(`
+    "Usage: aetheel [command] [options]
+
+    A gateway on your own machine between people and the coding agent you already
+    have.
+
+    Options:
+      --config-dir <folder>     the workspace (default: CONFIG_DIR or ./config)
+      -V, --version             show the version
+      -h, --help                show help
+
+    Commands:
+      start [options]           run the gateway until Ctrl-C (also: aetheel alone)
+      status [options]          how the running gateway does, and the link to its
+                                chat page (exit 0: ready)
+      chat [options] [text...]  ask once, or without a text talk at the terminal
+      config                    look at the configuration, check it, write a first
+                                file
+      help [command]            show help for a command
+
+    Examples:
+      $ aetheel
+      $ aetheel start --backend codex --port 8090
+      $ aetheel chat "what is new?"
+    "
+  `)
+})
+
+test('the version', async () => {
+  expect(await run(['--version'])).toMatchObject({ code: 0, out: '1.2.3\n' })
+})
+
+test('aetheel alone is aetheel start, with its options', async () => {
+  expect((await run([])).started).toEqual([{}])
+  expect((await run(['--port', '8090', '--config-dir', 'here'])).started).toEqual([{ port: '8090', configDir: 'here' }])
+  expect((await run(['--config-dir', 'here'])).started).toEqual([{ configDir: 'here' }])
+  expect((await run(['start', '--backend', 'codex', '--model', 'm', '--log', 'debug'])).started).toEqual([
+    { backend: 'codex', model: 'm', log: 'debug' },
+  ])
+})
+
+test('the exit code is that of the gateway', async () => {
+  expect((await run(['start'], { start: async () => 1 })).code).toBe(1)
+})
+
+test.each([
+  [['strat'], "aetheel: unknown command 'strat'\n(Did you mean start?)"],
+  [['start', '--prot', '1'], "aetheel: unknown option '--prot'\n(Did you mean --port?)"],
+  [['config', 'shwo'], "aetheel: unknown command 'shwo'\n(Did you mean show?)"],
+  [['start', '--port'], "aetheel: option '--port <number>' argument missing"],
+  [['start', 'now'], "aetheel: too many arguments for 'start'"],
+  [['chat', '--conversation', 'a/b', 'hi'], 'Allowed are 1 to 64 letters'],
+])('a slip of the hand is told, with what was meant, and exits with 2: %j', async (args, words) => {
+  const { code, out, err, started } = await run(args)
+  expect(err).toContain(words)
+  expect({ code, out, started }).toEqual({ code: 2, out: '', started: [] })
+})
+
+test('config alone shows its help and exits with 2', async () => {
+  const { code, err } = await run(['config'])
+  expect(code).toBe(2)
+  expect(err).toContain('Usage: aetheel config')
+})
+
+test('a failure is one line without a stack, and exits with 1', async () => {
+  const start = async () => Promise.reject(new Error('port 8080 is taken: set HTTP_PORT'))
+  expect(await run(['start'], { start })).toMatchObject({
+    code: 1,
+    out: '',
+    err: 'aetheel: port 8080 is taken: set HTTP_PORT\n',
+  })
+})
+
+test('config show is a table, warnings beside it', async () => {
+  const { code, out, err } = await run(['config', 'show'])
+  expect(code).toBe(0)
+  expect(out.split('\n')).toEqual([
+    'KEY          VALUE     FROM',
+    'http.port    9000      environment',
+    'http.token   ********  config.json',
+    'agent.model  -         default',
+    '',
+  ])
+  expect(err).toBe('aetheel: warning: http.prot is not known; did you mean http.port?\n')
+})
+
+test('config show --json is an array', async () => {
+  expect(JSON.parse((await run(['config', 'show', '--json'])).out)).toEqual(good.ok && good.values)
+})
+
+test('config check says what is wrong, each on a line, and exits with 1', async () => {
+  const config = async (): Promise<ConfigReport> => ({ ok: false, problems: ['a: wrong', 'b: bad'], warnings: [] })
+  expect(await run(['config', 'check'], { config })).toMatchObject({
+    code: 1,
+    out: '',
+    err: 'aetheel: a: wrong\naetheel: b: bad\n',
+  })
+  expect(await run(['config', 'show', '--json'], { config })).toMatchObject({ code: 1, out: '' })
+  const checked = await run(['config', 'check', '--json'], { config })
+  expect(checked.code).toBe(1)
+  expect(JSON.parse(checked.out)).toEqual({ ok: false, problems: ['a: wrong', 'b: bad'], warnings: [] })
+})
+
+test('config check of a good one exits with 0', async () => {
+  expect(await run(['config', 'check'])).toMatchObject({ code: 0, out: 'The configuration is good.\n' })
+})
+
+test('config init says where, and that it left an existing file alone', async () => {
+  expect((await run(['config', 'init'])).out).toContain('Written: /somewhere/config.json')
+  const initConfig = async () => ({ path: '/somewhere/config.json', created: false })
+  expect(await run(['config', 'init'], { initConfig })).toMatchObject({
+    code: 0,
+    out: 'There is one already, left as it is: /somewhere/config.json\n',
+  })
+})
+
+async function statusServer(answer: string, status = 200): Promise<Running> {
+  const server = createServer((request, response) => {
+    const known = request.headers.authorization === 'Bearer s3cret&more' && request.url === '/api/status'
+    response.writeHead(known ? status : 401).end(known ? answer : '{"error":"no"}')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  closers.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { pid: 77, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 's3cret&more' }
+}
+
+const events = { received: 12, answered: 6, waiting: 2, running: 1, refused: 2, failed: 1 }
+const ready = { ready: true, pid: 77, backend: 'echo', uptimeMs: 3_725_000, rssBytes: 73_400_000, events, more: [1] }
+
+test('status shows on one screen how it is, the sum of the events and the link', async () => {
+  const running = await statusServer(JSON.stringify(ready))
+  const { code, out } = await run(['status'], { find: async () => running })
+  expect(code).toBe(0)
+  expect(out.split('\n')).toEqual([
+    'Aetheel is ready',
+    '  backend  echo',
+    '  uptime   1 h 2 min',
+    '  memory   73 MB',
+    '  process  77',
+    '  events   12 received = 6 answered + 2 waiting + 1 running + 2 refused + 1 failed',
+    `  chat     ${running.url}/chat?token=s3cret%26more`,
+    '',
+  ])
+})
+
+test('status says when the sum does not come out', async () => {
+  const running = await statusServer(JSON.stringify({ ...ready, events: { ...events, answered: 5 } }))
+  const { out } = await run(['status'], { find: async () => running })
+  expect(out).toContain('12 received ≠ 5 answered + 2 waiting + 1 running + 2 refused + 1 failed (1 unaccounted for)')
+})
+
+test('status --json is what the gateway answered, to the letter', async () => {
+  const answer = JSON.stringify(ready, null, 1)
+  const running = await statusServer(answer)
+  expect(await run(['status', '--json'], { find: async () => running })).toMatchObject({ code: 0, out: `${answer}\n` })
+})
+
+test('a gateway that is still starting shows, and exits with 1', async () => {
+  const running = await statusServer(JSON.stringify({ ...ready, ready: false }), 503)
+  const { code, out } = await run(['status'], { find: async () => running })
+  expect(code).toBe(1)
+  expect(out).toContain('Aetheel is starting')
+})
+
+test('status without a gateway says how to start it', async () => {
+  expect(await run(['status'])).toMatchObject({
+    code: 1,
+    out: 'Aetheel is not running. Start it with: aetheel start\n',
+  })
+  expect(await run(['status', '--json'])).toMatchObject({ code: 1, out: '{"ready":false,"pid":null}\n', err: '' })
+})
+
+test('status of a process that does not answer says so', async () => {
+  const running = { ...(await statusServer('<html>')) }
+  const find = async () => running
+  expect((await run(['status'], { find })).err).toContain('process 77 runs, but its answer (HTTP 200) is not a status')
+  expect(await run(['status', '--json'], { find })).toMatchObject({ code: 1, out: '{"ready":false,"pid":77}\n' })
+  const wrong = async () => ({ ...running, token: 'wrong' })
+  expect((await run(['status'], { find: wrong })).err).toContain('does not accept our token')
+  const nobody = async () => ({ ...running, url: 'http://127.0.0.1:9' })
+  expect((await run(['status'], { find: nobody })).err).toContain('nothing answers at http://127.0.0.1:9')
+})
+
+test('chat with nothing to say is a usage error', async () => {
+  const terminal: FakeTerminal = fakeTerminal()
+  terminal.stdin.end('  \n')
+  expect(await run(['chat'], {}, terminal)).toMatchObject({ code: 2, out: '' })
+})

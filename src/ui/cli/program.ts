@@ -1,0 +1,165 @@
+// The commands and their options. Each command's code is loaded when it is called.
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import type { CliPorts, Flags } from './ports.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Runs one command line; the exit code: 0, 1 failure, 2 usage (130 after Ctrl-C). */
+export async function runCli(
+  args: readonly string[],
+  ports: CliPorts,
+  terminal: Terminal,
+  version: string,
+): Promise<number> {
+  let code = 0
+  const program = buildProgram(ports, terminal, version, exit => (code = exit))
+  try {
+    await program.parseAsync(startByDefault(program, args), { from: 'user' })
+    return code
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    terminal.stderr.write(`aetheel: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  }
+}
+
+/** `ended` is told the exit code of the command that ran. */
+export function buildProgram(
+  ports: CliPorts,
+  terminal: Terminal,
+  version: string,
+  ended: (code: number) => void,
+): Command {
+  const program = new Command('aetheel')
+    .description('A gateway on your own machine between people and the coding agent you already have.')
+    .usage('[command] [options]')
+    .option('--config-dir <folder>', 'the workspace (default: CONFIG_DIR or ./config)')
+    .version(version, '-V, --version', 'show the version')
+    .helpOption('-h, --help', 'show help')
+    .helpCommand('help [command]', 'show help for a command')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput(outputTo(terminal))
+    .exitOverride()
+  examples(program, ['aetheel', 'aetheel start --backend codex --port 8090', 'aetheel chat "what is new?"'])
+
+  const action =
+    (run: (flags: Flags, words: readonly string[]) => Promise<number>) =>
+    async (...given: unknown[]): Promise<void> => {
+      const command = given.at(-1)
+      if (!(command instanceof Command)) throw new TypeError('commander hands the command over last')
+      ended(await run(command.optsWithGlobals<Flags>(), command.args))
+    }
+  addStart(program, ports, action)
+  addStatus(program, ports, terminal, action)
+  addChat(program, ports, terminal, action)
+  addConfig(program, ports, terminal, action)
+  return program
+}
+
+type Action = (
+  run: (flags: Flags, words: readonly string[]) => Promise<number>,
+) => (...given: unknown[]) => Promise<void>
+
+function addStart(program: Command, ports: CliPorts, action: Action): void {
+  const start = program
+    .command('start')
+    .description('run the gateway until Ctrl-C (also: aetheel alone)')
+    .option('--backend <name>', 'who answers: claude, codex, gemini, opencode, pi, claude-sdk, echo')
+    .option('--model <name>', 'the model the backend is to use')
+    .option('--port <number>', 'where the chat page and the API are served')
+    .option('--log <level>', 'trace, debug, info, warn, error, fatal or silent')
+    .action(action(flags => ports.start(flags)))
+  examples(start, [
+    'aetheel start',
+    'aetheel start --backend claude --model opus',
+    'aetheel start --config-dir ~/aetheel --port 8090 --log debug',
+  ])
+}
+
+function addStatus(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
+  const status = program
+    .command('status')
+    .description('how the running gateway does, and the link to its chat page (exit 0: ready)')
+    .option('--json', 'as JSON, as the gateway gave it')
+    .action(
+      action(async flags => {
+        const { showStatus } = await import('./status.ts')
+        return showStatus(ports, terminal, flags, flags.json === true)
+      }),
+    )
+  examples(status, ['aetheel status', 'aetheel status --json', 'aetheel status --config-dir ~/aetheel'])
+}
+
+function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
+  const command = program
+    .command('chat')
+    .description('ask once, or without a text talk at the terminal')
+    .argument('[text...]', 'what to say; piped input is added to it')
+    .option('--conversation <id>', 'go on with this conversation', conversationId, 'terminal')
+    .option('--json', 'print {id, conversation, text, ok} when it is answered')
+    .action(
+      action(async (flags, words) => {
+        const { chat } = await import('./chat/index.ts')
+        const conversation = String(flags.conversation)
+        return chat(ports, terminal, { text: words.join(' '), conversation, json: flags.json === true, flags })
+      }),
+    )
+  examples(command, [
+    'aetheel chat "what is on my list today?"',
+    'git diff | aetheel chat "review this"',
+    'aetheel chat --conversation work',
+    'aetheel chat --json "one word, please"',
+  ])
+}
+
+function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
+  const config = program.command('config').description('look at the configuration, check it, write a first file')
+  const load = () => import('./config.ts')
+  const show = config
+    .command('show')
+    .description('every option, its value and where it comes from; secrets masked')
+    .option('--json', 'as a JSON array')
+    .action(action(async flags => (await load()).showConfig(ports, terminal, flags, flags.json === true)))
+  const check = config
+    .command('check')
+    .description('say what is wrong with it (exit 1) or that it is good (exit 0)')
+    .option('--json', 'as {ok, problems, warnings}')
+    .action(action(async flags => (await load()).checkConfig(ports, terminal, flags, flags.json === true)))
+  const init = config
+    .command('init')
+    .description('write config.json with every option at its default; an existing one is left alone')
+    .option('--json', 'as {path, created}')
+    .action(action(async flags => (await load()).initConfig(ports, terminal, flags, flags.json === true)))
+  examples(config, ['aetheel config show', 'aetheel config check', 'aetheel config init'])
+  examples(show, ['aetheel config show', 'HTTP_PORT=9000 aetheel config show --json'])
+  examples(check, ['aetheel config check', 'aetheel config check --json'])
+  examples(init, ['aetheel config init', 'aetheel config init --config-dir ~/aetheel'])
+}
+
+const examples = (command: Command, lines: readonly string[]): Command =>
+  command.addHelpText('after', `\nExamples:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
+
+/** The same rule as at the gateway's door, so that a slip of the hand is told at once. */
+function conversationId(id: string): string {
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(id)) return id
+  throw new InvalidArgumentError('Allowed are 1 to 64 letters, digits, dots, dashes and underscores.')
+}
+
+/**
+ * `aetheel --port 1` is `aetheel start --port 1`. Not by commander's default command: that would take a mistyped command
+ * for an argument of start instead of asking "did you mean".
+ */
+function startByDefault(program: Command, args: readonly string[]): readonly string[] {
+  const { operands, unknown } = program.parseOptions([...args])
+  const helpWanted = unknown.some(word => word === '-h' || word === '--help')
+  return operands.length === 0 && !helpWanted ? ['start', ...args] : args
+}
+
+function outputTo({ stdout, stderr }: Terminal) {
+  return {
+    writeOut: (text: string) => void stdout.write(text),
+    writeErr: (text: string) => void stderr.write(text),
+    getOutHelpWidth: () => Math.min(stdout.columns ?? 100, 110),
+    getErrHelpWidth: () => Math.min(stderr.columns ?? 100, 110),
+    outputError: (text: string, write: (text: string) => void) => write(text.replace(/^error: /, 'aetheel: ')),
+  }
+}

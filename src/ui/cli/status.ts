@@ -1,0 +1,100 @@
+// `aetheel status`: what the running gateway says about itself.
+import * as v from 'valibot'
+import type { CliPorts, Flags, Running } from './ports.ts'
+import { aligned, type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
+
+const count = v.fallback(v.number(), 0)
+
+const statusSchema = v.object({
+  ready: v.boolean(),
+  pid: v.fallback(v.nullable(v.number()), null),
+  backend: v.fallback(v.string(), 'unknown'),
+  uptimeMs: count,
+  rssBytes: count,
+  events: v.object({
+    received: count,
+    answered: count,
+    waiting: count,
+    running: count,
+    refused: count,
+    failed: count,
+  }),
+})
+type Status = v.InferOutput<typeof statusSchema>
+
+/** Exit code 0 means: it is there and ready. */
+export async function showStatus(ports: CliPorts, terminal: Terminal, flags: Flags, json: boolean): Promise<number> {
+  const running = await ports.find(flags)
+  if (running === null) {
+    if (json) terminal.stdout.write('{"ready":false,"pid":null}\n')
+    else terminal.stdout.write('Aetheel is not running. Start it with: aetheel start\n')
+    return 1
+  }
+  const answer = await askStatus(running)
+  if (!answer.ok) {
+    if (json) terminal.stdout.write(`${JSON.stringify({ ready: false, pid: running.pid })}\n`)
+    terminal.stderr.write(`aetheel: process ${running.pid} runs, but ${answer.why}\n`)
+    return 1
+  }
+  if (json) terminal.stdout.write(`${answer.body.trimEnd()}\n`)
+  else terminal.stdout.write(`${renderStatus(answer.status, running, paintFor(terminal.stdout)).join('\n')}\n`)
+  return answer.status.ready ? 0 : 1
+}
+
+type Answer =
+  | { readonly ok: true; readonly body: string; readonly status: Status }
+  | { readonly ok: false; readonly why: string }
+
+async function askStatus(running: Running): Promise<Answer> {
+  try {
+    const response = await fetch(`${running.url}/api/status`, {
+      headers: { authorization: `Bearer ${running.token}` },
+      signal: AbortSignal.timeout(5_000),
+    })
+    const body = await response.text()
+    if (response.status === 401 || response.status === 403) return { ok: false, why: 'it does not accept our token' }
+    const status = v.safeParse(v.pipe(v.string(), v.parseJson(), statusSchema), body)
+    if (status.success) return { ok: true, body, status: status.output }
+    return { ok: false, why: `its answer (HTTP ${response.status}) is not a status` }
+  } catch (error) {
+    const late = error instanceof Error && error.name === 'TimeoutError'
+    return { ok: false, why: late ? 'it did not answer within 5 seconds' : `nothing answers at ${running.url}` }
+  }
+}
+
+export function renderStatus(status: Status, running: Running, paint: Paint): string[] {
+  const rows = [
+    ['backend', withoutControls(status.backend)],
+    ['uptime', duration(status.uptimeMs)],
+    ['memory', `${Math.round(status.rssBytes / 1e6)} MB`],
+    ['process', String(status.pid ?? running.pid)],
+    ['events', sumOf(status.events)],
+    ['chat', `${running.url}/chat?token=${encodeURIComponent(running.token)}`],
+  ]
+  const headline = status.ready ? paint('green', 'Aetheel is ready') : paint('yellow', 'Aetheel is starting')
+  const body = aligned(rows.map(([name = '', text = '']) => [`  ${name}`, text]))
+  return [headline, ...body.map(line => line.replace(/^ {2}\w+/, name => paint('dim', name)))]
+}
+
+/** Every message has a visible end: the sum is shown, and said when it does not come out. */
+function sumOf(events: Status['events']): string {
+  const { received, answered, waiting, running, refused, failed } = events
+  const ends = answered + waiting + refused + failed
+  const unfinished =
+    ends === received && running > 0
+      ? `${waiting} waiting (${running} running)`
+      : `${waiting} waiting + ${running} running`
+  const sum = `${answered} answered + ${unfinished} + ${refused} refused + ${failed} failed`
+  if (ends === received || ends + running === received) return `${received} received = ${sum}`
+  return `${received} received ≠ ${sum} (${received - ends - running} unaccounted for)`
+}
+
+export function duration(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 24) return `${hours} h ${minutes % 60} min`
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
+}

@@ -1,0 +1,58 @@
+// The files of the pages: a list made at start, so that no path a client sends ever reaches the disk.
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { extname, join, relative, sep } from 'node:path'
+import { type Exchange, reply, replyError } from './reply.ts'
+
+export interface Assets {
+  has(path: string): boolean
+  send(exchange: Exchange, path: string, status?: number, headers?: Readonly<Record<string, string>>): Promise<void>
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json; charset=utf-8',
+}
+
+const vendor: readonly (readonly [path: string, file: string])[] = [
+  ['/vendor/marked.js', 'marked/lib/marked.esm.js'],
+  ['/vendor/dompurify.js', 'dompurify/dist/purify.es.mjs'],
+]
+
+/** Rejects when a folder or a library of the page is not there. */
+export const listAssets = async (webDir: string, modulesDir: string): Promise<Assets> => {
+  const files = new Map<string, string>()
+  for (const entry of await readdir(webDir, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || types[extname(entry.name)] === undefined) continue
+    const file = join(entry.parentPath, entry.name)
+    files.set(`/web/${relative(webDir, file).split(sep).join('/')}`, file)
+  }
+  for (const [path, name] of vendor) {
+    const file = join(modulesDir, name)
+    await stat(file)
+    files.set(path, file)
+  }
+
+  return {
+    has: path => files.has(path),
+    async send(exchange, path, status = 200, headers = {}) {
+      const file = files.get(path)
+      if (file === undefined) return replyError(exchange, 404, 'There is nothing here.')
+      const { size, mtimeMs } = await stat(file)
+      const tag = `"${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}"`
+      const type = types[extname(file)] ?? 'application/octet-stream'
+      // no-cache: kept, but asked for each time, so that an update of the gateway is an update of the page.
+      const caching = { 'Cache-Control': 'no-cache', ETag: tag, ...headers }
+      if (status === 200 && exchange.request.headers['if-none-match'] === tag) {
+        exchange.response.writeHead(304, caching).end()
+        return
+      }
+      reply(exchange, status, type, await readFile(file), caching)
+    },
+  }
+}

@@ -1,0 +1,65 @@
+// Reads the body of POST /api/messages: bounded, then parsed by a schema. Loaded with the first such request.
+import type { IncomingMessage } from 'node:http'
+import * as v from 'valibot'
+import { conversationName } from './conversation.ts'
+
+export type Body =
+  | {
+      readonly type: 'message'
+      readonly text: string
+      readonly id?: string | undefined
+      readonly conversation?: string | undefined
+    }
+  | { readonly type: 'unusable'; readonly status: 400 | 413; readonly why: string }
+
+const schema = v.object({
+  text: v.string('must be a string'),
+  id: v.optional(v.pipe(v.string('must be a string'), v.regex(/^[^\p{Cc}]{1,128}$/u, 'must have 1 to 128 characters'))),
+  conversation: v.optional(
+    v.pipe(v.string('must be a string'), v.regex(conversationName, 'must match [A-Za-z0-9._-]{1,64}')),
+  ),
+})
+
+/** Rejects only when the connection breaks. */
+export const readMessage = async (request: IncomingMessage, limit: number): Promise<Body> => {
+  const bytes = await readUpTo(request, limit)
+  if (bytes === null) return { type: 'unusable', status: 413, why: `The body is longer than ${limit} bytes.` }
+  let json: unknown
+  try {
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return {
+      type: 'unusable',
+      status: 400,
+      why: 'The body is not JSON. Expected {"text":"…","id":"…","conversation":"…"}.',
+    }
+  }
+  const parsed = v.safeParse(schema, json)
+  if (parsed.success) return { type: 'message', ...parsed.output }
+  return { type: 'unusable', status: 400, why: parsed.issues.map(inWords).join('; ') }
+}
+
+const inWords = (issue: v.BaseIssue<unknown>): string => {
+  const field = v.getDotPath(issue)
+  if (field === null) return 'The body must be a JSON object.'
+  return issue.received === 'undefined' ? `"${field}" is missing` : `"${field}" ${issue.message}`
+}
+
+/** Null: too long. What is left is read and dropped by Node, within the request timeout, so that the answer arrives. */
+const readUpTo = (request: IncomingMessage, limit: number): Promise<Buffer | null> => {
+  if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.resolve(null)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length > limit) {
+        chunks.length = 0
+        resolve(null)
+      } else chunks.push(chunk)
+    })
+    request.on('end', () => resolve(Buffer.concat(chunks)))
+    request.on('error', reject)
+    request.on('close', () => reject(new Error('the request was cut off')))
+  })
+}

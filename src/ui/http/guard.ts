@@ -1,0 +1,88 @@
+// Who may ask: the Host (DNS rebinding), the Origin (other sites' pages) and the token.
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export const tokenCookie = 'aetheel_token'
+
+export type Admission = 'admitted' | 'missing' | 'wrong'
+
+export interface Guard {
+  hostIsOurs(request: IncomingMessage): boolean
+  originIsOurs(request: IncomingMessage): boolean
+  admit(request: IncomingMessage, url: URL): Promise<Admission>
+}
+
+interface GuardOptions {
+  readonly host: string
+  readonly token: string
+  readonly wrongTokenMs: number
+  warn(fields: object, text: string): void
+}
+
+const wildcards = new Set(['0.0.0.0', '::', ''])
+const patience = 5
+
+export const openGuard = ({ host, token, wrongTokenMs, warn }: GuardOptions): Guard => {
+  const expected = digest(token)
+  const names = new Set(['127.0.0.1', 'localhost', '::1', host.toLowerCase()])
+  let wrong = 0
+
+  const known = (hostname: string): boolean =>
+    names.has(hostname) ||
+    // Bound to every address we cannot list them. A bare address is safe: rebinding needs a name.
+    (wildcards.has(host) && isIP(hostname) !== 0)
+
+  return {
+    hostIsOurs(request) {
+      const hostname = hostnameOf(request.headers.host)
+      return hostname !== null && known(hostname)
+    },
+    originIsOurs({ headers }) {
+      if (headers.origin === undefined) return true
+      const ours = headers.host?.toLowerCase()
+      // https: a proxy of the owner's may speak TLS in front of us.
+      return headers.origin === `http://${ours}` || headers.origin === `https://${ours}`
+    },
+    async admit(request, url) {
+      const given = tokensOf(request, url)
+      if (given.length === 0) return 'missing'
+      if (given.some(candidate => timingSafeEqual(digest(candidate), expected))) {
+        wrong = 0
+        return 'admitted'
+      }
+      wrong += 1
+      if (wrong === 1 || wrong % 100 === 0) warn({ times: wrong, from: request.socket.remoteAddress }, 'wrong token')
+      if (wrong > patience) await sleep(wrongTokenMs)
+      return 'wrong'
+    },
+  }
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** The name in a Host header, lower case and without port and brackets; null when it is not one. */
+const hostnameOf = (host: string | undefined): string | null => {
+  const match =
+    host === undefined ? null : /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/.exec(host.toLowerCase())
+  return match?.[1] ?? match?.[2] ?? null
+}
+
+const tokensOf = (request: IncomingMessage, url: URL): string[] => {
+  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  const cookies = (request.headers.cookie ?? '')
+    .split(';')
+    .map(pair => pair.trim())
+    .filter(pair => pair.startsWith(`${tokenCookie}=`))
+    .map(pair => decoded(pair.slice(tokenCookie.length + 1)))
+  return [bearer ?? '', ...url.searchParams.getAll('token'), ...cookies].filter(candidate => candidate !== '')
+}
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text // not ours: a wrong token like any other
+  }
+}

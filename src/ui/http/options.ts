@@ -1,0 +1,79 @@
+// What the HTTP server is handed: the few things it needs to know about the rest of the program.
+import type { RefusalReason } from '../../base/event.ts'
+import type { Socket } from '../../base/socket.ts'
+
+export interface NewMessage {
+  readonly conversation: string
+  readonly text: string
+  readonly id: string
+}
+
+export type MessageReply =
+  | { readonly type: 'accepted'; readonly id: string; readonly conversation: string; readonly position: number }
+  | { readonly type: 'refused'; readonly id: string; readonly reason: string; readonly why: RefusalReason }
+  | {
+      readonly type: 'final'
+      readonly id: string
+      readonly text: string
+      readonly ok: boolean
+      /** Called once, with whether the answer left this machine: the outbox keeps what did not. */
+      delivered(sent: boolean): void
+    }
+
+export interface HttpOptions {
+  readonly host: string
+  /** 0: any free port. */
+  readonly port: number
+  readonly token: string
+  /** The folder web/, absolute. */
+  readonly webDir: string
+  /** The folder node_modules, absolute: two libraries of the page are served from it. */
+  readonly modulesDir: string
+  readonly version: string
+  ready(): boolean
+  status(): Promise<object>
+  metrics(): Promise<string>
+  connect(socket: Socket, conversation: string): void
+  newConversation(): string
+  /** Resolves after the commit; with `wait` when the final is there. The signal tells that nobody waits any more. */
+  message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
+  warn(fields: object, text: string): void
+  readonly limits?: Partial<HttpLimits>
+}
+
+export interface HttpLimits {
+  readonly bodyBytes: number
+  /** The longest message a socket may send. */
+  readonly frameBytes: number
+  /** What may wait for a slow reader before its socket is closed. */
+  readonly bufferedBytes: number
+  readonly headersMs: number
+  readonly requestMs: number
+  readonly keepAliveMs: number
+  readonly pingEveryMs: number
+  readonly reachMs: number
+  /** How long a wrong token waits for its answer, once there were several. */
+  readonly wrongTokenMs: number
+  /** How long open requests and sockets may take to end when we stop. */
+  readonly stopMs: number
+}
+
+export const defaultLimits: HttpLimits = {
+  bodyBytes: 1024 * 1024,
+  frameBytes: 1024 * 1024,
+  bufferedBytes: 8 * 1024 * 1024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  keepAliveMs: 5_000,
+  pingEveryMs: 30_000,
+  reachMs: 30_000,
+  wrongTokenMs: 200,
+  stopMs: 2_000,
+}
+
+export interface OpenHttp {
+  readonly url: string
+  readonly port: number
+  /** Resolves when the last connection is gone, after the signal. */
+  readonly closed: Promise<void>
+}

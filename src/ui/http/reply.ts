@@ -1,0 +1,70 @@
+// How an HTTP answer is written: its headers, its JSON, its errors.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly url: URL
+}
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+export const securityHeaders: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': contentSecurityPolicy,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+}
+
+export const reply = (
+  { response }: Exchange,
+  status: number,
+  type: string,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): void => {
+  if (response.headersSent || response.destroyed) return
+  response.writeHead(status, {
+    ...securityHeaders,
+    'Content-Type': type,
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
+  })
+  response.end(body)
+}
+
+export const replyJson = (
+  exchange: Exchange,
+  status: number,
+  body: object,
+  headers?: Readonly<Record<string, string>>,
+): void => reply(exchange, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`, headers)
+
+/** An error a program reads as JSON, a person as a line of text. */
+export const replyError = (
+  exchange: Exchange,
+  status: number,
+  words: string,
+  headers?: Readonly<Record<string, string>>,
+): void => {
+  if (isForPrograms(exchange.url)) replyJson(exchange, status, { error: words }, headers)
+  else reply(exchange, status, 'text/plain; charset=utf-8', `${words}\n`, headers)
+}
+
+export const redirect = (exchange: Exchange, to: string, headers: Readonly<Record<string, string>> = {}): void =>
+  reply(exchange, 303, 'text/plain; charset=utf-8', '', { Location: to, ...headers })
+
+const isForPrograms = ({ pathname }: URL): boolean =>
+  pathname.startsWith('/api/') || pathname === '/healthz' || pathname === '/metrics' || pathname === '/ws'

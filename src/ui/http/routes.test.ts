@@ -1,0 +1,110 @@
+// Messages over HTTP: taken, refused, waited for.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import type { NewMessage } from './options.ts'
+import { bearer, closeAll, open, post } from './server.rig.ts'
+
+afterEach(closeAll)
+
+test('a message is accepted with its id and conversation, made up where the client has none', async () => {
+  const taken: (NewMessage & { wait: boolean })[] = []
+  const { url } = await open({
+    message: async (message, wait) => {
+      taken.push({ ...message, wait })
+      return { type: 'accepted', id: message.id, conversation: message.conversation, position: 2 }
+    },
+  })
+  const full = await post(`${url}/api/messages`, { text: 'hé', id: 'm1', conversation: 'c.1' })
+  expect([full.status, await full.json()]).toEqual([
+    202,
+    { type: 'accepted', id: 'm1', conversation: 'c.1', position: 2 },
+  ])
+  const bare = (await (await post(`${url}/api/messages`, { text: 'x' })).json()) as { id: string; conversation: string }
+  expect(bare).toMatchObject({ conversation: 'fresh', id: expect.stringMatching(/^[\w-]{36}$/) })
+  expect(taken).toMatchObject([
+    { text: 'hé', id: 'm1', conversation: 'c.1', wait: false },
+    { text: 'x', wait: false },
+  ])
+})
+
+test('a refused message has the status of its reason', async () => {
+  const cases = { busy: 503, full: 503, stopping: 503, 'not-stored': 503, 'too-long': 413, empty: 400 } as const
+  for (const [why, status] of Object.entries(cases)) {
+    const { url } = await open({
+      message: async ({ id }) => ({ type: 'refused', id, why: why as keyof typeof cases, reason: 'in plain words' }),
+    })
+    const answer = await post(`${url}/api/messages`, { text: 'x', id: 'm' })
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, status === 503 ? '5' : null])
+    expect(await answer.json()).toEqual({ type: 'refused', id: 'm', why, reason: 'in plain words' })
+  }
+})
+
+test('a body that is no message is refused in clear words', async () => {
+  const { url } = await open()
+  const cases: [unknown, string][] = [
+    ['{"text":', 'not JSON'],
+    ['', 'not JSON'],
+    ['7', 'JSON object'],
+    ['[1]', '"text" is missing'],
+    [{}, '"text" is missing'],
+    [{ text: 7 }, '"text" must be a string'],
+    [{ text: 'x', conversation: '../etc' }, '"conversation" must match'],
+    [{ text: 'x', id: '' }, '"id" must have'],
+  ]
+  for (const [body, words] of cases) {
+    const answer = await post(`${url}/api/messages`, body)
+    expect([answer.status, await answer.json()]).toEqual([400, { error: expect.stringContaining(words) }])
+  }
+})
+
+test('a body over the limit is refused, whether or not it says so beforehand', async () => {
+  const { url } = await open()
+  const big = JSON.stringify({ text: 'x'.repeat(5_000_000) })
+  expect((await post(`${url}/api/messages`, big)).status).toBe(413)
+  const stream = new Blob([big]).stream()
+  const chunked = await fetch(`${url}/api/messages`, { method: 'POST', headers: bearer, body: stream, duplex: 'half' })
+  expect(chunked.status).toBe(413)
+  expect((await fetch(`${url}/healthz`)).status).toBe(200)
+})
+
+test('waiting brings the final, and the outbox learns that it went out', async () => {
+  const delivered: boolean[] = []
+  const { url } = await open({
+    message: async ({ id }, wait) => {
+      expect(wait).toBe(true)
+      await sleep(20)
+      return { type: 'final', id, text: 'pong', ok: true, delivered: sent => void delivered.push(sent) }
+    },
+  })
+  const answer = await post(`${url}/api/messages?wait=true`, { text: 'ping', id: 'm1' })
+  expect([answer.status, await answer.json()]).toEqual([200, { type: 'final', id: 'm1', text: 'pong', ok: true }])
+  await expect.poll(() => delivered).toEqual([true])
+})
+
+test('a client that leaves while waiting is noticed, and its final counts as not delivered', async () => {
+  const delivered: boolean[] = []
+  let finish = () => {}
+  let left = false
+  const { url } = await open({
+    message: ({ id }, _, signal) =>
+      new Promise(done => {
+        signal.addEventListener('abort', () => {
+          left = true
+        })
+        finish = () => done({ type: 'final', id, text: 'late', ok: true, delivered: sent => void delivered.push(sent) })
+      }),
+  })
+  const leaving = new AbortController()
+  const request = fetch(`${url}/api/messages?wait=true`, {
+    method: 'POST',
+    headers: bearer,
+    body: '{"text":"x"}',
+    signal: leaving.signal,
+  })
+  await sleep(100)
+  leaving.abort()
+  await expect(request).rejects.toThrow()
+  await expect.poll(() => left).toBe(true)
+  finish()
+  await expect.poll(() => delivered).toEqual([false])
+})

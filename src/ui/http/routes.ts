@@ -1,0 +1,137 @@
+// The pages and the API: which path answers what.
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { RefusalReason } from '../../base/event.ts'
+import type { Assets } from './assets.ts'
+import { type Admission, tokenCookie } from './guard.ts'
+import type { HttpLimits, HttpOptions, MessageReply } from './options.ts'
+import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
+
+export interface Route {
+  readonly method: 'GET' | 'POST'
+  /** `open`: for everyone. `token`: refused without. `asks`: answers the missing token itself. */
+  readonly access: 'open' | 'token' | 'asks'
+  answer(exchange: Exchange, admission: Admission, signal: AbortSignal): Promise<void> | void
+}
+
+export const makeRoutes = (
+  options: HttpOptions,
+  limits: HttpLimits,
+  assets: Assets,
+): ((path: string) => Route | null) => {
+  const routes: Readonly<Record<string, Route>> = {
+    '/': { method: 'GET', access: 'open', answer: exchange => redirect(exchange, `/chat${exchange.url.search}`) },
+    '/chat': {
+      method: 'GET',
+      access: 'asks',
+      answer: (exchange, admission) => chatPage(exchange, admission, options.token, assets),
+    },
+    '/favicon.ico': { method: 'GET', access: 'open', answer: exchange => assets.send(exchange, '/web/icon.svg') },
+    '/healthz': {
+      method: 'GET',
+      access: 'open',
+      answer: exchange =>
+        options.ready() ? replyJson(exchange, 200, { status: 'ok' }) : replyJson(exchange, 503, { status: 'starting' }),
+    },
+    '/metrics': {
+      method: 'GET',
+      access: 'token',
+      answer: async exchange =>
+        reply(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', await options.metrics()),
+    },
+    '/api/status': {
+      method: 'GET',
+      access: 'token',
+      answer: async exchange => replyJson(exchange, 200, { version: options.version, ...(await options.status()) }),
+    },
+    '/api/messages': {
+      method: 'POST',
+      access: 'token',
+      answer: (exchange, _, signal) => takeMessage(exchange, options, limits.bodyBytes, signal),
+    },
+  }
+  const file: Route = {
+    method: 'GET',
+    access: 'open',
+    answer: exchange => assets.send(exchange, exchange.url.pathname),
+  }
+  return path => (Object.hasOwn(routes, path) ? routes[path] : undefined) ?? (assets.has(path) ? file : null)
+}
+
+const chatPage = async (exchange: Exchange, admission: Admission, token: string, assets: Assets): Promise<void> => {
+  if (admission === 'admitted') {
+    if (!exchange.url.searchParams.has('token')) return assets.send(exchange, '/web/chat/index.html')
+    const cookie = `${tokenCookie}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`
+    return redirect(exchange, '/chat', { 'Set-Cookie': cookie })
+  }
+  // A link on another site brings no SameSite=Strict cookie along, even if we have just set it. Coming once more from
+  // our own page does; and then Sec-Fetch-Site is same-origin, so that this ends.
+  const site = exchange.request.headers['sec-fetch-site']
+  const again = admission === 'missing' && (site === 'cross-site' || site === 'same-site')
+  return assets.send(exchange, '/web/chat/locked.html', 401, {
+    'Cache-Control': 'no-store',
+    ...(again ? { Refresh: '0; url=/chat' } : {}),
+  })
+}
+
+const takeMessage = async (
+  exchange: Exchange,
+  options: HttpOptions,
+  limit: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { request, response, url } = exchange
+  const { readMessage } = await import('./body.ts')
+  const body = await readMessage(request, limit)
+  if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
+
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const wait = ['true', '1'].includes(url.searchParams.get('wait') ?? '')
+  const { text, id = randomUUID(), conversation = options.newConversation() } = body
+  let answer: MessageReply
+  try {
+    answer = await options.message({ conversation, text, id }, wait, AbortSignal.any([signal, gone.signal]))
+  } catch (error) {
+    if (gone.signal.aborted) return // nobody is there to be told
+    if (signal.aborted) return replyError(exchange, 503, 'The gateway is stopping.', { 'Retry-After': '5' })
+    throw error
+  }
+  replyToMessage(exchange, answer)
+}
+
+const replyToMessage = (exchange: Exchange, answer: MessageReply): void => {
+  switch (answer.type) {
+    case 'accepted':
+      replyJson(exchange, 202, answer)
+      break
+    case 'refused': {
+      const status = refusalStatus[answer.why]
+      replyJson(exchange, status, answer, status === 503 ? { 'Retry-After': '5' } : {})
+      break
+    }
+    case 'final': {
+      const { delivered, ...frame } = answer
+      onceOut(exchange.response, delivered)
+      replyJson(exchange, 200, frame)
+      break
+    }
+    default:
+      answer satisfies never
+  }
+}
+
+const refusalStatus: Readonly<Record<RefusalReason, number>> = {
+  busy: 503,
+  full: 503,
+  stopping: 503,
+  'not-stored': 503,
+  'too-long': 413,
+  empty: 400,
+}
+
+/** `close` comes after `finish`, or without it when the connection broke before the last byte was handed over. */
+const onceOut = (response: ServerResponse, tell: (sent: boolean) => void): void => {
+  if (response.destroyed) tell(false)
+  else response.once('close', () => tell(response.writableFinished))
+}

@@ -1,0 +1,12 @@
+// The front door of ui/. The server is loaded when it is opened: most commands never need it.
+import type { HttpOptions, OpenHttp } from './http/options.ts'
+
+export type { HttpLimits, HttpOptions, MessageReply, NewMessage, OpenHttp } from './http/options.ts'
+
+export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promise<OpenHttp> => {
+  const server = await import('./http/server.ts')
+  return server.openHttp(options, signal)
+}
+
+export type { CliPorts, ConfigReport, Embedded, Flags, Running } from './cli/index.ts'
+export { runCli } from './cli/index.ts'

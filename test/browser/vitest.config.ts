@@ -1,0 +1,14 @@
+// Tests of the pages in a real browser: `vitest run --config test/browser/vitest.config.ts`. They need Chromium.
+import { resolve } from 'node:path'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  root: resolve(import.meta.dirname, '../..'),
+  test: {
+    include: ['test/browser/**/*.browser.test.ts'],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    pool: 'forks',
+    fileParallelism: false,
+  },
+})

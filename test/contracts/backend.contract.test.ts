@@ -1,0 +1,294 @@
+// What every backend must hold, looped over the registry: to be registered is to be tested.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/app/clock.ts'
+import type { AgentEvent, Backend, Ended, Turn } from '../../src/base/agent.ts'
+import { scrubber } from '../../src/base/scrub.ts'
+import { chooseBackend, dialects } from '../../src/run/backends/index.ts'
+import { childEnvironment } from '../../src/run/cli.ts'
+import { descendants, isAlive } from '../../src/run/proc.ts'
+
+/** The stand-in program for each registered CLI; a backend without one fails its suite. */
+const standIns: Record<string, string> = { claude: join(import.meta.dirname, '../fakes/claude.mjs') }
+
+const home = mkdtempSync(join(tmpdir(), 'aetheel-backend-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+const environment = {
+  PATH: process.env.PATH ?? '',
+  HOME: home,
+  SECRET_OF_OTHERS: 'sesame',
+  CLAUDE_STAND_IN_STEP_MS: '1',
+}
+
+function open(name: string): Backend {
+  const choice = chooseBackend(name, {
+    program: standIns[name] ?? null,
+    environment,
+    handOn: [],
+    extra: {},
+    scrub: scrubber(['sesame-secret']),
+    clock: systemClock,
+  })
+  if (!choice.ok) throw new Error(choice.why)
+  return choice.backend
+}
+
+const turn = (given: Partial<Turn> = {}): Turn => ({
+  prompt: 'hello',
+  systemPrompt: 'You are a test.',
+  session: null,
+  model: null,
+  maxTurns: 25,
+  allowedTools: ['Read', 'Write'],
+  permissionMode: 'bypassPermissions',
+  workingDir: home,
+  scratchDir: mkdtempSync(join(home, 'run-')),
+  ...given,
+})
+
+async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+  const all: AgentEvent[] = []
+  for await (const event of events) all.push(event)
+  return all
+}
+const never = new AbortController().signal
+
+/** started? (text | action | usage)* ended, exactly one, last. */
+function grammar(events: readonly AgentEvent[]): Ended {
+  const ends = events.filter(event => event.type === 'ended')
+  expect(ends).toHaveLength(1)
+  expect(events.at(-1)).toBe(ends[0])
+  return ends[0]!
+}
+
+const registered = [...dialects.map(dialect => dialect.name), 'echo']
+
+describe.each(registered)('the backend %s', name => {
+  test('checks out', async () => {
+    expect(await open(name).check(never)).toMatchObject({ ok: true })
+  })
+
+  test('answers: started, text, exactly one end, and the text is what was streamed', async () => {
+    const events = await collect(open(name).run(turn({ prompt: 'say something' }), never))
+    const end = grammar(events)
+    expect(end.ok).toBe(true)
+    expect(events[0]?.type).toBe('started')
+    const streamed = events.flatMap(event => (event.type === 'text' ? [event.delta] : [])).join('')
+    expect(end.ok && end.text).toBe(streamed)
+    expect(streamed).toContain('say something')
+  })
+
+  test('any prompt arrives whole and comes back without a throw', async () => {
+    const backend = open(name)
+    const nasty = [
+      '-p',
+      '--help',
+      '/cost',
+      '@memory.md',
+      '"quotes"',
+      "'; rm -rf /",
+      '$(id)',
+      '\u2028',
+      '👩‍👩‍👧',
+      ' lead',
+      'line\nbreak',
+      'x'.repeat(300_000),
+    ]
+    for (const prompt of nasty) {
+      const end = grammar(await collect(backend.run(turn({ prompt }), never)))
+      expect(end.ok && end.text.includes(prompt.slice(prompt.lastIndexOf('\n') + 1).slice(-50))).toBe(true)
+    }
+  })
+
+  test('an abort ends the run as stopped, at any moment, and nothing stays behind', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 150 }), async ms => {
+        const abort = new AbortController()
+        setTimeout(() => abort.abort(), ms)
+        const end = grammar(
+          await collect(open(name).run(turn({ prompt: `[[hang]] ${'word '.repeat(2000)}` }), abort.signal)),
+        )
+        expect(end).toMatchObject({ ok: false, why: 'stopped' })
+      }),
+      { numRuns: 12 },
+    )
+    expect(descendants(process.pid).filter(isAlive)).toEqual([])
+  })
+
+  test('an abort before the start still ends once', async () => {
+    expect(grammar(await collect(open(name).run(turn(), AbortSignal.abort())))).toMatchObject({
+      ok: false,
+      why: 'stopped',
+    })
+  })
+})
+
+describe.each(dialects.map(dialect => dialect.name))('the CLI backend %s', name => {
+  const run = async (prompt: string, given: Partial<Turn> = {}) =>
+    collect(open(name).run(turn({ prompt, ...given }), never))
+
+  test('a session is resumed, and a lost one is said to be lost', async () => {
+    const first = await run('one')
+    const session = first.find(event => event.type === 'started')?.session ?? ''
+    const second = grammar(await run('two', { session: { id: session, resume: true } }))
+    expect(second).toMatchObject({ ok: true, text: 'turn 2: two' })
+    expect(grammar(await run('x', { session: { id: crypto.randomUUID(), resume: true } }))).toMatchObject({
+      ok: false,
+      why: 'session-lost',
+    })
+  })
+
+  test('tool use is told as it begins and ends', async () => {
+    const actions = (await run('[[tool]]')).filter(event => event.type === 'action')
+    expect(actions.map(action => action.phase)).toEqual(['started', 'ended'])
+  })
+
+  test.each([
+    ['[[api:429]]', 'rate-limited'],
+    ['[[api:401]]', 'not-logged-in'],
+    ['[[api:500]]', 'overloaded'],
+    ['[[api:529]]', 'overloaded'],
+    ['[[login]]', 'not-logged-in'],
+    ['[[maxturns]]', 'max-turns'],
+    ['[[die]]', 'crashed'],
+    ['[[dieafter]]', 'crashed'],
+    ['[[onlygarbage]]', 'unreadable'],
+    ['[[huge]]', 'unreadable'],
+  ])('%s is %s', async (prompt, why) => {
+    expect(grammar(await run(prompt))).toMatchObject({ ok: false, why })
+  })
+
+  test('a limit that tells its end carries it', async () => {
+    expect(grammar(await run('[[limit:1900000000]]'))).toMatchObject({ why: 'rate-limited', until: 1_900_000_000_000 })
+  })
+
+  test('garbage between the lines is passed over', async () => {
+    expect(grammar(await run('[[garbage]]'))).toMatchObject({ ok: true })
+  })
+
+  test('one that ignores SIGTERM, or leaves a process in another group, is gone all the same', async () => {
+    const abort = new AbortController()
+    setTimeout(() => abort.abort(), 400)
+    const before = performance.now()
+    grammar(await collect(open(name).run(turn({ prompt: '[[ignoreterm]] [[grandchild]] [[hang]]' }), abort.signal)))
+    expect(performance.now() - before).toBeLessThan(9000)
+    expect(descendants(process.pid).filter(isAlive)).toEqual([])
+  })
+
+  test('a program that is not there is not installed; one that cannot run does not check out', async () => {
+    const missing = chooseBackend(name, {
+      program: join(home, 'nothing-here'),
+      environment,
+      handOn: [],
+      extra: {},
+      scrub: text => text,
+      clock: systemClock,
+    })
+    if (!missing.ok) throw new Error(missing.why)
+    expect(await missing.backend.check(never)).toMatchObject({ ok: false, detail: expect.stringContaining('Install') })
+    expect(grammar(await collect(missing.backend.run(turn(), never)))).toMatchObject({
+      ok: false,
+      why: 'not-installed',
+    })
+    const broken = chooseBackend(name, {
+      program: '/bin/false',
+      environment,
+      handOn: [],
+      extra: {},
+      scrub: text => text,
+      clock: systemClock,
+    })
+    expect(broken.ok && (await broken.backend.check(never)).ok).toBe(false)
+  })
+
+  test('the final does not wait for a program that lingers, but the next turn of the session does', async () => {
+    const backend = open(name)
+    const id = crypto.randomUUID()
+    const before = performance.now()
+    grammar(await collect(backend.run(turn({ prompt: '[[linger:700]]', session: { id, resume: false } }), never)))
+    const answered = performance.now() - before
+    grammar(await collect(backend.run(turn({ prompt: 'next', session: { id, resume: true } }), never)))
+    expect(answered).toBeLessThan(600)
+    expect(performance.now() - before).toBeGreaterThan(690)
+  })
+
+  // Feature: multi-cli-backend, Property 8: Non-zero exit code produces error result
+  test('any non-zero exit with any stderr is an error that carries the stderr, cut and scrubbed', () => {
+    const dialect = dialects.find(one => one.name === name)!
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 255 }),
+        fc.string({ maxLength: 2000 }),
+        fc.array(fc.string()),
+        (code, stderr, lines) => {
+          const reader = dialect.read()
+          for (const line of lines) expect(reader.line(line).some(event => event.type === 'ended')).toBe(false)
+          const end = reader.end({ code, signal: null, stderr, trouble: null, detail: '' })
+          expect(end.ok).toBe(false)
+          if (!end.ok) expect(end.detail).toBe(stderr.trim() || `exit code ${code}`)
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+
+  test('the environment of the child is made from nothing', () => {
+    const dialect = dialects.find(one => one.name === name)!
+    const own = dialect.ownVariables[0]!.replace('*', 'X')
+    fc.assert(
+      fc.property(fc.dictionary(fc.stringMatching(/^[A-Z_]{3,20}$/), fc.string()), canaries => {
+        const env = childEnvironment(dialect, {
+          program: 'x',
+          environment: {
+            ...canaries,
+            PATH: '/bin',
+            DISCORD_BOT_TOKEN: 'no',
+            HTTP_TOKEN: 'no',
+            [own]: 'yes',
+            NAMED: 'yes',
+          },
+          handOn: ['NAMED'],
+          extra: { EXTRA: 'yes' },
+          scrub: text => text,
+        })
+        expect(env).toMatchObject({ PATH: '/bin', [own]: 'yes', NAMED: 'yes', EXTRA: 'yes' })
+        expect(Object.values(env)).not.toContain('no')
+        expect(Object.keys(env).filter(key => /^(DISCORD|HTTP_TOKEN|SECRET)/.test(key))).toEqual([])
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('whatever a program writes, the reader never throws and says at most one end', () => {
+    const dialect = dialects.find(one => one.name === name)!
+    const line = fc.oneof(
+      fc.string(),
+      fc.json(),
+      fc
+        .record({
+          type: fc.constantFrom('system', 'assistant', 'user', 'stream_event', 'result'),
+          session_id: fc.anything(),
+          message: fc.anything(),
+          event: fc.anything(),
+          result: fc.anything(),
+          errors: fc.anything(),
+          usage: fc.anything(),
+          is_error: fc.anything(),
+        })
+        .map(value => JSON.stringify(value) ?? ''),
+    )
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 30 }), lines => {
+        const reader = dialect.read()
+        for (const text of lines)
+          expect(reader.line(text).filter(event => event.type === 'ended').length).toBeLessThanOrEqual(1)
+        expect(reader.end({ code: 1, signal: null, stderr: 'x', trouble: null, detail: '' }).type).toBe('ended')
+      }),
+      { numRuns: 300 },
+    )
+  })
+})

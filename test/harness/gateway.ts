@@ -1,0 +1,119 @@
+// The whole program as a process, for scenarios, the crash campaign and the benchmarks.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '../..')
+export const standIn = join(root, 'test/fakes/claude.mjs')
+export const token = 'a-token-for-tests-only'
+
+export interface Home {
+  readonly dir: string
+  readonly configDir: string
+  /** What the stand-in CLI wrote down. */
+  journal(): { what: string; prompt?: string; session?: string; last?: string; pid: number; [key: string]: unknown }[]
+  remove(): Promise<void>
+}
+
+export async function makeHome(): Promise<Home> {
+  const dir = await mkdtemp(join(tmpdir(), 'aetheel-test-'))
+  return {
+    dir,
+    configDir: join(dir, 'config'),
+    journal() {
+      const file = join(dir, '.claude-stand-in', 'journal.jsonl')
+      if (!existsSync(file)) return []
+      return readFileSync(file, 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .map(line => JSON.parse(line))
+    },
+    remove: () => rm(dir, { recursive: true, force: true, maxRetries: 5 }),
+  }
+}
+
+export interface RunningGateway {
+  readonly url: string
+  readonly pid: number
+  readonly child: ChildProcess
+  output(): string
+  /** Resolves with the exit code or signal. */
+  readonly exit: Promise<number | NodeJS.Signals | null>
+  stop(signal?: NodeJS.Signals): Promise<number | NodeJS.Signals | null>
+}
+
+export function runCommand(
+  home: Home,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = '',
+  main = join(root, 'src/main.ts'),
+) {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], {
+    cwd: home.dir,
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: home.dir,
+      CONFIG_DIR: home.configDir,
+      HTTP_TOKEN: token,
+      HTTP_PORT: '0',
+      ...env,
+    },
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', chunk => {
+    stdout += chunk
+  })
+  child.stderr.on('data', chunk => {
+    stderr += chunk
+  })
+  child.stdin.end(input)
+  const exit = new Promise<number | NodeJS.Signals | null>(done =>
+    child.on('close', (code, signal) => done(signal ?? code)),
+  )
+  return { child, exit, stdout: () => stdout, stderr: () => stderr }
+}
+
+/** Starts the gateway and waits until it is ready. */
+export async function startGateway(
+  home: Home,
+  env: Record<string, string> = {},
+  main?: string,
+): Promise<RunningGateway> {
+  const run = runCommand(home, ['start'], { AGENT_BACKEND: 'claude', BACKEND_CLI_PATH: standIn, ...env }, '', main)
+  const { child, exit } = run
+  const output = () => run.stdout() + run.stderr()
+  let over = false
+  void exit.then(() => {
+    over = true
+  })
+  for (;;) {
+    const url = /WebChat {2}(http:\S+)\/chat/.exec(run.stdout())?.[1]
+    if (url) return { url, pid: child.pid ?? 0, child, output, exit, stop }
+    if (over) throw new Error(`the gateway ended before it was ready:\n${output()}`)
+    await new Promise(done => setTimeout(done, 5))
+  }
+
+  async function stop(signal: NodeJS.Signals = 'SIGTERM') {
+    child.kill(signal)
+    return exit
+  }
+}
+
+/** Everything alive that has `marker` in its command line or environment: what should be gone after a test. */
+export function processesWith(marker: string): number[] {
+  const listing = spawnSyncText('grep', ['-l', '-s', '-F', '--', marker, ...procFiles('environ')])
+  return listing
+    .split('\n')
+    .map(line => Number(/\/proc\/(\d+)\//.exec(line)?.[1] ?? 0))
+    .filter(pid => pid > 0 && pid !== process.pid)
+}
+
+const procFiles = (name: string) =>
+  readdirSync('/proc')
+    .filter(pid => /^\d+$/.test(pid))
+    .map(pid => `/proc/${pid}/${name}`)
+const spawnSyncText = (file: string, args: string[]) => spawnSync(file, args, { encoding: 'utf8' }).stdout ?? ''

@@ -1,0 +1,105 @@
+// The message box: writes new messages and edits waiting ones.
+import { byId } from './dom.js'
+
+export const notConnected = 'Not connected: this cannot be changed right now.'
+
+/**
+ * @param {{
+ *   say: (text: string) => void,
+ *   edit: (id: string, text: string) => boolean,   false: could not be sent
+ *   editLast: () => void,
+ *   stop: () => void,
+ * }} asked
+ */
+export const openComposer = asked => {
+  const box = byId('box')
+  const form = byId('composer')
+  const hint = byId('hint')
+  const usualHint = hint.textContent
+  /** @type {string | null} */
+  let editing = null
+  let put = '' // what stood in the box before the edit
+
+  const grow = () => {
+    box.style.height = 'auto'
+    box.style.height = `${box.scrollHeight + 2}px`
+  }
+  const fill = text => {
+    box.value = text
+    grow()
+  }
+  const show = () => {
+    byId('editing').hidden = editing === null
+    byId('send').setAttribute('aria-label', editing === null ? 'Send' : 'Save the change')
+    form.classList.toggle('is-editing', editing !== null)
+  }
+  const leaveEditing = text => {
+    editing = null
+    fill(text)
+    show()
+  }
+
+  const submit = () => {
+    const text = box.value.trim()
+    if (text === '') return
+    hint.textContent = usualHint
+    if (editing === null) {
+      fill('')
+      asked.say(text)
+    } else if (asked.edit(editing, text)) leaveEditing(put)
+    else hint.textContent = notConnected
+  }
+
+  form.addEventListener('submit', event => {
+    event.preventDefault()
+    submit()
+    box.focus()
+  })
+  box.addEventListener('input', grow)
+  box.addEventListener('keydown', event => {
+    if (event.isComposing) return // Enter chooses a word of the input method
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault()
+      submit()
+    } else if (event.key === 'ArrowUp' && box.value === '' && editing === null) {
+      event.preventDefault()
+      asked.editLast()
+    }
+  })
+  document.addEventListener('keydown', event => {
+    if (event.key !== 'Escape' || event.defaultPrevented) return
+    if (editing !== null) leaveEditing(put)
+    else asked.stop()
+  })
+  byId('edit-discard').addEventListener('click', () => {
+    leaveEditing(put)
+    box.focus()
+  })
+  byId('stop').addEventListener('click', asked.stop)
+
+  return {
+    focus: () => box.focus(),
+    startEditing(id, text) {
+      if (editing === null) put = box.value
+      editing = id
+      fill(text)
+      show()
+      box.focus()
+      box.setSelectionRange(text.length, text.length)
+    },
+    /** The message under edit is no longer waiting: what was written stays, as a new message. */
+    tooLateFor(id) {
+      if (editing !== id) return
+      leaveEditing(box.value)
+      hint.textContent = 'That message is being answered already. Enter sends this as a new one.'
+    },
+    editing: () => editing,
+    tell(words) {
+      hint.textContent = words
+    },
+    reset() {
+      hint.textContent = usualHint
+      if (editing !== null) leaveEditing(put)
+    },
+  }
+}

@@ -1,0 +1,52 @@
+// Makes elements in one line, as text only: markup comes from markdown.js alone.
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string | boolean | ((event: Event) => void)>} [attributes] functions are listeners
+ * @param {...(Node | string)} children
+ * @returns {HTMLElement}
+ */
+export const el = (tag, attributes = {}, ...children) => {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name, value)
+    else if (typeof value === 'boolean') element.toggleAttribute(name, value)
+    else element.setAttribute(name, value)
+  }
+  element.append(...children)
+  return element
+}
+
+export const byId = id => {
+  const element = document.getElementById(id)
+  if (element === null) throw new Error(`the page has no #${id}`)
+  return element
+}
+
+/** Copies, also where the page is not a secure context and has no clipboard (plain http on a local network). */
+export const copyText = async text => {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+  const area = el('textarea', { class: 'unseen', 'aria-hidden': 'true' })
+  area.value = text
+  document.body.append(area)
+  area.select()
+  document.execCommand('copy')
+  area.remove()
+}
+
+/** A button that copies and says so. */
+export const copyButton = (label, textOf) => {
+  const button = el('button', { type: 'button', class: 'copy', 'aria-label': label }, 'Copy')
+  button.addEventListener('click', async () => {
+    try {
+      await copyText(textOf())
+      button.textContent = 'Copied'
+    } catch {
+      button.textContent = 'Not allowed' // the browser refused the clipboard
+    }
+    setTimeout(() => {
+      button.textContent = 'Copy'
+    }, 1500)
+  })
+  return button
+}

@@ -1,0 +1,96 @@
+// The list of turns on the page: drawn at most once a frame while words stream in, and kept at its end unless one reads above.
+import { byId } from './dom.js'
+import { turnView } from './turn.js'
+
+/** @param {{ turns: () => any[], asked: object }} options */
+export const openLog = ({ turns, asked }) => {
+  const list = byId('log')
+  const scroll = byId('scroll')
+  const toEnd = byId('to-end')
+  const views = new Map()
+  const dirty = new Set()
+  let scheduled = false
+  let atEnd = true
+
+  const follow = () => {
+    if (atEnd) scroll.scrollTop = scroll.scrollHeight
+    toEnd.hidden = atEnd
+  }
+  const goToEnd = () => {
+    atEnd = true
+    follow()
+  }
+
+  const draw = turn => {
+    let view = views.get(turn.id)
+    if (view === undefined) {
+      view = turnView(turn.id, asked)
+      views.set(turn.id, view)
+      list.append(view.element)
+    }
+    view.update(turn)
+  }
+
+  const drawDirty = () => {
+    const began = performance.now()
+    for (const turn of dirty) draw(turn)
+    dirty.clear()
+    follow()
+    // A very long draft on a slow machine: leave three quarters of the time to everything else.
+    setTimeout(
+      () => {
+        scheduled = false
+        if (dirty.size > 0) schedule()
+      },
+      3 * (performance.now() - began),
+    )
+  }
+  const schedule = () => {
+    if (scheduled) return
+    scheduled = true
+    requestAnimationFrame(drawDirty)
+  }
+
+  scroll.addEventListener('scroll', () => {
+    atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40
+    toEnd.hidden = atEnd
+  })
+  new ResizeObserver(follow).observe(scroll)
+  toEnd.addEventListener('click', goToEnd)
+
+  const showWelcome = () => {
+    byId('welcome').hidden = turns().length > 0
+  }
+
+  return {
+    goToEnd,
+    changed(turn) {
+      showWelcome()
+      // Drafts may wait for a frame (a hidden tab has none); everything else may not.
+      if (turn.state === 'running' && views.has(turn.id)) {
+        dirty.add(turn)
+        schedule()
+      } else {
+        dirty.delete(turn)
+        draw(turn)
+        follow()
+      }
+    },
+    reordered() {
+      const ids = new Set(turns().map(turn => turn.id))
+      for (const [id, view] of views) {
+        if (ids.has(id)) continue
+        view.element.remove()
+        views.delete(id)
+      }
+      dirty.clear()
+      turns().forEach((turn, index) => {
+        draw(turn)
+        const { element } = views.get(turn.id)
+        if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null)
+      })
+      showWelcome()
+      follow()
+    },
+  }
+}

@@ -1,0 +1,134 @@
+// Markdown of the agent to safe elements. Nothing it writes may run, load or look like a part of this page.
+import DOMPurify from '/vendor/dompurify.js'
+import { Marked } from '/vendor/marked.js'
+import { copyButton, el } from './dom.js'
+
+const escaped = text =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+const plainTag =
+  /&lt;(\/?(?:b|br|del|details|em|i|ins|kbd|li|mark|ol|p|s|small|strong|sub|summary|sup|u|ul) ?\/?)&gt;/gi
+
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  renderer: {
+    // HTML shows as it was written, but for plain tags without attributes. What passes here is sanitised all the same.
+    html: ({ text }) => escaped(text.replaceAll(/<!--.*?-->/gs, '')).replaceAll(plainTag, '<$1>'),
+    checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
+    // Pictures from elsewhere are not loaded (they would tell who reads this, and when): a link stands for them.
+    image({ href, text }) {
+      if (href.startsWith('data:image/')) return `<img src="${escaped(href)}" alt="${escaped(text)}">`
+      return `<a href="${escaped(href)}">${escaped(text || href)}</a>`
+    },
+  },
+})
+
+const allowed = {
+  ALLOWED_TAGS: [
+    ...['a', 'abbr', 'b', 'blockquote', 'br', 'code', 'dd', 'del', 'details', 'div', 'dl', 'dt', 'em'],
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'ins', 'kbd', 'li', 'mark', 'ol', 'p', 'pre', 'q'],
+    ...['s', 'samp', 'small', 'strong', 'sub', 'summary', 'sup'],
+    ...['table', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'u', 'ul', 'var'],
+  ],
+  ALLOWED_ATTR: ['href', 'title', 'alt', 'src', 'class', 'start', 'align', 'colspan', 'rowspan', 'open'],
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_DOM_FRAGMENT: true,
+}
+
+// While the elements are still in a document that loads nothing.
+DOMPurify.addHook('afterSanitizeAttributes', node => {
+  if (node.nodeName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? '')) node.remove()
+  if (node.nodeName !== 'CODE') node.removeAttribute('class')
+})
+
+/**
+ * Shows markdown in an element and, when called again with a longer text, touches only the blocks that changed.
+ * A block with two others after it counts as finished: what is still being written is lexed again, not the whole.
+ * @param {HTMLElement} into
+ */
+export const markdownView = into => {
+  /** @type {{ raw: string, nodes: Node[] }[]} */
+  const blocks = []
+
+  const show = (text, from) => {
+    const start = blocks.slice(0, from).reduce((sum, block) => sum + block.raw.length, 0)
+    const tokens = marked.lexer(text.slice(start))
+    let same = from
+    for (const token of tokens) {
+      if (blocks[same]?.raw !== token.raw) break
+      same += 1
+    }
+    clear(same)
+    for (const token of tokens.slice(same - from)) add(token.raw, [token])
+  }
+  const clear = from => {
+    for (const block of blocks.splice(from)) for (const node of block.nodes) node.remove()
+  }
+  const add = (raw, tokens) => {
+    const nodes = elementsOf(marked.parser(tokens))
+    into.append(...nodes)
+    blocks.push({ raw, nodes })
+  }
+
+  return {
+    /** More of the same text, or another text. */
+    draft(text) {
+      const whole = text.replaceAll('\r\n', '\n')
+      let settled = 0
+      let open = 2
+      for (let i = blocks.length - 1; i >= 0; i -= 1) {
+        if (open === 0) {
+          settled = i + 1
+          break
+        }
+        if (blocks[i].raw.trim() !== '') open -= 1
+      }
+      const prefix = blocks
+        .slice(0, settled)
+        .map(block => block.raw)
+        .join('')
+      show(whole, whole.startsWith(prefix) ? settled : 0)
+    },
+    final(text) {
+      const tokens = marked.lexer(text)
+      // HTML may open in one block and close in another, and a link may be defined after its use: drawn as one.
+      if (!tokens.some(({ type }) => type === 'html' || type === 'def')) return show(text.replaceAll('\r\n', '\n'), 0)
+      clear(0)
+      add(text, tokens)
+    },
+  }
+}
+
+const elementsOf = html => {
+  const fragment = DOMPurify.sanitize(html, allowed)
+  for (const link of fragment.querySelectorAll('a')) {
+    link.rel = 'noopener noreferrer'
+    link.target = '_blank'
+  }
+  for (const pre of fragment.querySelectorAll('pre')) frameCode(pre)
+  for (const table of fragment.querySelectorAll('table')) {
+    const frame = el('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Table' })
+    table.replaceWith(frame)
+    frame.append(table)
+  }
+  return [...fragment.childNodes]
+}
+
+const frameCode = pre => {
+  const code = pre.querySelector('code')
+  const language = /^language-([\w+#.-]+)/.exec(code?.className ?? '')?.[1] ?? 'text'
+  code?.removeAttribute('class')
+  const frame = el('div', { class: 'code' })
+  const head = el(
+    'div',
+    { class: 'code-head' },
+    el('span', {}, language),
+    copyButton('Copy code', () => pre.textContent),
+  )
+  pre.tabIndex = 0
+  pre.replaceWith(frame)
+  frame.append(head, pre)
+}

@@ -1,0 +1,183 @@
+// One conversation as data: what was asked, how far it is, what was answered. Frames in, changed turns out.
+
+/**
+ * @typedef {{
+ *   id: string,
+ *   text: string | null,               null: asked elsewhere, only the answer is known
+ *   at: number,
+ *   state: 'sending' | 'accepted' | 'waiting' | 'running' | 'answered' | 'failed' | 'refused',
+ *   position: number,
+ *   reason: string,
+ *   draft: string,
+ *   actions: { label: string, phase: string }[],
+ *   note: string,
+ *   answer: { text: string, ok: boolean, at: number } | null,
+ *   change: { type: 'edit', text: string } | { type: 'cancel' } | null,   asked for, not yet confirmed
+ * }} Turn
+ */
+
+const ended = new Set(['answered', 'failed', 'refused'])
+/** How far a message is; news never takes it back, since frames of the past may come again. */
+const progress = { sending: 0, accepted: 1, waiting: 2, running: 3, refused: 4, failed: 4, answered: 4 }
+
+/** @param {{ changed: (turn: Turn) => void, reordered: () => void, now: () => number }} listener */
+export const openTalk = ({ changed, reordered, now }) => {
+  /** @type {Turn[]} */
+  let turns = []
+  const find = id => turns.find(turn => turn.id === id)
+
+  const add = (id, text, state, at = now()) => {
+    const turn = {
+      id,
+      text,
+      at,
+      state,
+      position: 0,
+      reason: '',
+      draft: '',
+      actions: [],
+      note: '',
+      answer: null,
+      change: null,
+    }
+    turns.push(turn)
+    return turn
+  }
+  const known = id => find(id) ?? add(id, null, 'accepted')
+
+  const on = {
+    accepted({ id }) {
+      const turn = find(id)
+      if (turn === undefined) return null
+      if (turn.state === 'sending') turn.state = 'accepted'
+      if (turn.change?.type === 'edit') {
+        turn.text = turn.change.text
+        turn.change = null
+      }
+      return turn
+    },
+    waiting({ id, position }) {
+      const turn = find(id)
+      if (turn === undefined || progress[turn.state] > progress.waiting) return null
+      turn.state = 'waiting'
+      turn.position = Number(position) || 0
+      return turn
+    },
+    draft({ id, text }) {
+      const turn = known(id)
+      if (ended.has(turn.state)) return null
+      begin(turn)
+      turn.draft = String(text)
+      return turn
+    },
+    action({ id, label, phase }) {
+      const turn = known(id)
+      if (ended.has(turn.state)) return null
+      const running = turn.actions.findLast(action => action.label === label && action.phase === 'started')
+      if (phase === 'notice') turn.note = label
+      else if (phase === 'failed' && running === undefined && turn.change !== null) {
+        begin(turn) // too late: it is being answered
+        turn.note = label
+      } else {
+        begin(turn)
+        if (running !== undefined) running.phase = phase
+        else turn.actions.push({ label, phase })
+      }
+      return turn
+    },
+    final({ id, text, ok }) {
+      const turn = known(id)
+      end(turn, { text: String(text), ok: ok !== false, at: turn.answer?.at ?? now() })
+      for (const next of turns) {
+        if (next.state !== 'waiting' || next.position === 0) continue
+        next.position -= 1
+        changed(next)
+      }
+      return turn
+    },
+    refused({ id, reason }) {
+      const turn = find(id)
+      if (turn === undefined || turn.answer !== null) return null
+      turn.state = 'refused'
+      turn.reason = String(reason)
+      turn.change = null
+      return turn
+    },
+  }
+
+  const begin = turn => {
+    turn.state = 'running'
+    turn.change = null
+  }
+  const end = (turn, answer) => {
+    turn.answer = answer
+    turn.state = answer.ok ? 'answered' : 'failed'
+    turn.draft = ''
+    turn.note = ''
+    turn.change = null
+    turn.actions = turn.actions.map(({ label, phase }) => ({ label, phase: phase === 'started' ? 'ended' : phase }))
+  }
+
+  /** What the gateway remembers, merged with what is on the page: by id, never twice, never backwards. */
+  const merge = messages => {
+    const order = []
+    for (const message of Array.isArray(messages) ? messages : []) {
+      if (typeof message?.id !== 'string') continue
+      const turn = known(message.id)
+      if (!order.includes(turn)) order.push(turn)
+      if (message.role === 'agent') {
+        end(turn, { text: String(message.text), ok: message.ok !== false, at: message.at ?? turn.at })
+      } else {
+        turn.text = String(message.text)
+        turn.at = message.at ?? turn.at
+        turn.change = null
+        if (turn.state === 'sending') turn.state = 'accepted'
+        if (progress[message.state] > progress[turn.state]) turn.state = message.state
+      }
+    }
+    if (order.length === 0) return
+    const first = Math.min(...order.filter(turn => turns.includes(turn)).map(turn => turns.indexOf(turn)))
+    const others = turns.filter(turn => !order.includes(turn))
+    const before = others.filter(turn => turns.indexOf(turn) < first && turn.state !== 'sending')
+    turns = [...before, ...order, ...others.filter(turn => !before.includes(turn))]
+    reordered()
+  }
+
+  return {
+    turns: () => turns,
+    find,
+    clear() {
+      turns = []
+      reordered()
+    },
+    say(id, text, at) {
+      changed(add(id, text, 'sending', at))
+    },
+    drop(id) {
+      turns = turns.filter(turn => turn.id !== id)
+      reordered()
+    },
+    /** Asked for, until the gateway confirms it. */
+    change(id, change) {
+      const turn = find(id)
+      if (turn === undefined) return
+      turn.change = change
+      turn.note = ''
+      changed(turn)
+    },
+    /** The line broke: nobody will confirm what was asked for. */
+    forgetChanges() {
+      for (const turn of turns.filter(one => one.change !== null)) {
+        turn.change = null
+        changed(turn)
+      }
+    },
+    take(frame) {
+      if (frame.type === 'history') return merge(frame.messages)
+      if (!Object.hasOwn(on, frame.type) || typeof frame.id !== 'string') return // not known to this page
+      const turn = on[frame.type](frame)
+      if (turn !== null) changed(turn)
+    },
+    isBusy: () => turns.some(turn => turn.state === 'running' || turn.state === 'accepted'),
+  }
+}
