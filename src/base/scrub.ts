@@ -16,10 +16,8 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
     let clean = text.slice(0, longest + unsure)
     for (const secret of known) clean = clean.replaceAll(secret, gone)
     clean = withoutStack(clean)
+    clean = clean.replace(urlOrPath, found => (isUrl.test(found) ? found : withoutPath(found)))
     for (const [pattern, kept] of secretShapes) clean = clean.replace(pattern, kept)
-    clean = clean.replace(urlOrPath, found =>
-      /^(?!file:)[a-z][a-z\d+.-]*:\/\//i.test(found) ? found : withoutPath(found),
-    )
     return text.length > longest + unsure ? excerpt(clean.slice(0, -unsure), longest) : clean
   }
 }
@@ -56,12 +54,12 @@ const inlineFrame = /\bat [^\s()]{0,100}(?: [^\s()]{1,100}){0,3} ?\([^()\n]{1,30
 
 const secretName = '(?:key|token|secret|passw(?:or)?d|passphrase|credential|authorization|cookie)'
 const secretValue =
-  '(?<quote>\\\\?["\'])[^\\n]{0,2000}?\\k<quote>|(?:(?:bearer|basic|bot|token)\\s+)?[^\\s,;&"\'}\\])]{1,2000}'
+  '(?<quote>\\\\?["\'])[^\\n]{0,2000}?\\k<quote>|(?:(?:bearer|basic|bot|token)\\s+)?[^\\s&"\']{0,2000}[^\\s&"\',;}\\])]'
 
 /** Each with what is left in its place. All repetitions are bounded or cannot overlap, so none of them can run away. */
 const secretShapes: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{1,60}-----[\s\S]*?(?:-----END [A-Z ]{1,60}-----|$)/g, gone],
-  [/(?<![a-z\d+.-])([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/]{1,300}@/gi, `$1${gone}@`],
+  [/(?<![a-z\d+.-])([a-z][a-z\d+.-]{0,30}:\/\/)(?:[^\s/]{1,300}|[^\s/:@]{0,100}:[^\s@]{1,300})@/gi, `$1${gone}@`],
   [/(?<![A-Za-z\d])(?:sk|rk|pk)[-_][\w-]{8,}/g, gone],
   [/(?<![A-Za-z\d])(?:gh[a-z]_|github_pat_|glpat-|npm_|hf_|xox[a-z]-|xapp-|ya29\.|AIza)[\w.-]{8,}/g, gone],
   [/(?<![A-Za-z\d])A[A-Z]IA[A-Z\d]{12,}/g, gone],
@@ -86,13 +84,15 @@ const urlOrPath = new RegExp(
     /(?<=(?<quote>["'`]))(?:~?\/|[a-z]:[\\/]|\\\\)[^"'`\n]{1,1000}(?=\k<quote>)/,
     /(?<![a-z])[a-z]:[\\/](?:[^\\/\n"'`<>|*?:]{1,100}[\\/]){0,50}[^\s"'`<>|*?;,()]*/,
     /\\\\[^\s\\"'`]{1,100}\\[^\s"'`<>|*?;,()]*/,
-    /(?<![\w/.<~])~?\/(?:\\ |[^\s"'`<>|*?;,()[\]{}/]|(?<!\/)\/){1,1000}/,
+    /(?<![\w/.<~])~?\/(?!\/)(?:\\ |[^\s"'`<>|*?;,()[\]{}]){1,1000}/,
     /\/(?:home|users|root|etc|usr|var|opt|tmp|mnt|srv|private|proc|workspace)\/[^\s"'`<>|*?;,()[\]{}]*/,
   ]
     .map(one => one.source)
     .join('|'),
   'gi',
 )
+
+const isUrl = /^(?!file:)[a-z][a-z\d+.-]*:\/\//i
 
 /** The punctuation behind a path belongs to the sentence. */
 const withoutPath = (path: string) => gone + (/[.:!?]$/.exec(path)?.[0] ?? '')

@@ -70,7 +70,7 @@ export function explainRefusal(why: RefusalReason, { depth, max }: { depth?: num
 export function explainError(error: unknown, scrub: Scrub): string {
   const { name, message } = partsOf(error)
   const said = firstLine(message, scrub)
-  return `Something went wrong (${nameOf(name, scrub)})${said === '' ? '' : `: ${said}`}. Try again; if it keeps happening, the owner finds more in the log.`
+  return `Something went wrong (${nameOf(name, scrub)})${said === '' ? '.' : `: ${said}`} Try again; if it keeps happening, the owner finds more in the log.`
 }
 
 function until(ms: number | undefined, formatTime: (ms: number) => string): string {
@@ -86,7 +86,8 @@ function firstLine(text: string, scrub: Scrub): string {
   const line = scrub(text)
     .split('\n')
     .find(one => /[\p{L}\d]/u.test(one))
-  return excerpt((line ?? '').replace(/[`\s]+/g, ' '), 200).replace(/[.:,]+$/, '')
+  const words = excerpt((line ?? '').replace(/[`\s]+/g, ' '), 200).replace(/[.:,]$/, '')
+  return words === '' || /[!?…]$/.test(words) ? words : `${words}.`
 }
 
 function nameOf(name: string, scrub: Scrub): string {

@@ -8,6 +8,7 @@ const measures = {
   'code points': (text: string) => [...text].length,
   'escaped markup': (text: string) => text.replace(/[&<>*_]/g, '&amp;').length,
   'markup left out': (text: string) => text.replace(/\*\*([^*]+)\*\*/g, '$1').length,
+  'links by their words': (text: string) => text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1').length,
 }
 const limitsOf = (length: number, measure: (text: string) => number = measures['UTF-16 units']): SplitLimits => ({
   length,
@@ -51,7 +52,14 @@ const atom = fc.oneof(
     '\n   ',
     '\n    ```',
   ),
-  fc.constantFrom('`'.repeat(45), '~'.repeat(45), `x${'`'.repeat(90)}`, ' '.repeat(70), '\n'.repeat(70)),
+  fc.constantFrom(
+    '`'.repeat(45),
+    '~'.repeat(45),
+    `x${'`'.repeat(90)}`,
+    `[w](${'u '.repeat(60)})${'v'.repeat(60)}`,
+    ' '.repeat(70),
+    '\n'.repeat(70),
+  ),
 )
 const prose = fc.array(atom, { maxLength: 40 }).map(parts => parts.join(''))
 const block = fc
@@ -215,7 +223,7 @@ describe('Property 9: a long text becomes pieces', () => {
           expect(missingFrom(content(pieces.join('')), content(text))).toBe('')
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: 600 },
     )
   })
 
@@ -226,7 +234,7 @@ describe('Property 9: a long text becomes pieces', () => {
         fc.pre(pieces.length > 1 && !longFence.test(text))
         expect({ pieces, laid: layOver(text, pieces.map(withoutGuards)) }).not.toEqual({ pieces, laid: null })
       }),
-      { numRuns: 1500 },
+      { numRuns: 600 },
     )
   })
 
@@ -296,6 +304,11 @@ describe('where it cuts', () => {
     expect(split(text, limitsOf(55))).toEqual(['Some words to begin with, and more.', '```js\nlet a\nlet b\n```'])
   })
 
+  test('never through the line of a fence', () => {
+    const text = `${'a'.repeat(28)}\n\`\`\`js title="some words"\n${'let a\n'.repeat(4)}\`\`\``
+    expect(split(text, limitsOf(54))[0]).toBe('a'.repeat(28))
+  })
+
   test('keeps the indentation of the line that begins a piece', () => {
     expect(split('- one two three\n  - four five six', limitsOf(20))).toEqual(['- one two three', '  - four five six'])
   })
@@ -354,6 +367,17 @@ test('marks in the middle of a line do not become a fence by being cut', () => {
 
 test('a character larger than the limit is left out and the rest still comes', () => {
   expect(split('a😀b', limitsOf(1))).toEqual(['a', 'b'])
+})
+
+test('the time does not grow with how little a character counts', () => {
+  const began = performance.now()
+  expect(
+    split(
+      'word '.repeat(2e5),
+      limitsOf(2000, text => text.length / 100),
+    ).length,
+  ).toBe(5)
+  expect(performance.now() - began).toBeLessThan(2000)
 })
 
 test('a megabyte takes less than a second, whatever it is made of', () => {

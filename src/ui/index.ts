@@ -8,5 +8,4 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
   return server.openHttp(options, signal)
 }
 
-export type { CliPorts, ConfigReport, Embedded, Flags, Running } from './cli/index.ts'
 export { runCli } from './cli/index.ts'

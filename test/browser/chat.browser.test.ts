@@ -67,6 +67,9 @@ test('a message is sent, streams and ends, and the address keeps the conversatio
   ])
   expect(await page.locator('.answer').getAttribute('aria-busy')).toBe('false')
   expect(await page.isVisible('#stop')).toBe(false)
+  peer.say({ type: 'draft', id, text: 'a draft of the past' }, { type: 'waiting', id, position: 1 })
+  await page.waitForTimeout(150)
+  expect([await state(), await page.isVisible('#stop')]).toEqual(['answered', false])
   expect(await page.textContent('.question')).toBe('What is **new**?')
   expect(page.url()).toBe(`${stage.url}/chat#talk-1`)
   expect(trouble).toEqual([])
@@ -186,12 +189,27 @@ test('what was not accepted is sent again under its id, after a break and after 
   expect(trouble).toEqual([])
 })
 
+test('what was not accepted in one chat is neither lost nor sent to another', async () => {
+  await visit()
+  await type('for the first chat')
+  const { id } = await (await stage.peer()).next('message')
+  await page.click('#new-chat')
+  const second = await stage.peer(1)
+  await shows('#connection', 'connected')
+  await page.click('#recent a')
+  const third = await stage.peer(2)
+  expect([second.heard, third.conversation]).toEqual([[], 'talk-1'])
+  expect(await third.next('message')).toEqual({ type: 'message', id, text: 'for the first chat' })
+  expect(trouble).toEqual([])
+})
+
 test('while the gateway is away a banner says so, and what is written then goes out later', async () => {
   await visit()
   await stage.peer()
   const { port } = stage
   await stage.stop()
   await expect.poll(() => page.isVisible('#banner')).toBe(true)
+  expect(await page.isDisabled('#stop')).toBe(true)
   await type('written offline')
   await shows('.status', 'Sending …')
   stage = await openStage(port)

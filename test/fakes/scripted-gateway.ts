@@ -1,8 +1,9 @@
-// A gateway as a client sees it: a real WebSocket server that says hello and then follows a script.
+// A gateway as a client sees it: a real WebSocket server that says hello and then follows a script, for one test.
+import { onTestFinished } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Running } from '../../src/ui/cli/ports.ts'
 
-export interface ClientFrame {
+interface ClientFrame {
   readonly type: string
   readonly id: string
   readonly text: string
@@ -13,22 +14,20 @@ export interface Peer {
 }
 export type Script = (frame: ClientFrame, peer: Peer, visit: number) => void
 
-export interface Gateway {
+interface Gateway {
   readonly at: Running
   readonly heard: ClientFrame[]
   readonly addresses: URL[]
   open(): number
-  close(): Promise<void>
 }
 
 export async function scriptedGateway(
   script: Script,
   greet: (peer: Peer, visit: number) => void = () => {},
-  port = 0,
 ): Promise<Gateway> {
   const heard: ClientFrame[] = []
   const addresses: URL[] = []
-  const server = new WebSocketServer({ host: '127.0.0.1', port })
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
   await new Promise(resolve => server.once('listening', resolve))
   server.on('connection', (socket: WebSocket, request) => {
     const address = new URL(request.url ?? '', 'http://127.0.0.1')
@@ -47,6 +46,10 @@ export async function scriptedGateway(
     peer.say({ type: 'hello', conversation: address.searchParams.get('conversation') })
     greet(peer, visit)
   })
+  onTestFinished(async () => {
+    for (const client of server.clients) client.terminate()
+    await new Promise(resolve => server.close(resolve))
+  })
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port')
   return {
@@ -54,9 +57,20 @@ export async function scriptedGateway(
     heard,
     addresses,
     open: () => server.clients.size,
-    async close() {
-      for (const client of server.clients) client.terminate()
-      await new Promise(resolve => server.close(resolve))
-    },
   }
 }
+
+/** As in life, but quicker to give up. */
+export const littlePatience = {
+  firstPauseMs: 20,
+  longestPauseMs: 50,
+  giveUpAfterMs: 300,
+  helloMs: 500,
+  settledAfterMs: 100,
+}
+
+export const answers =
+  (text: string, ok = true): Script =>
+  ({ type, id }, peer) => {
+    if (type === 'message') peer.say({ type: 'accepted', id }, { type: 'final', id, text, ok })
+  }

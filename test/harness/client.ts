@@ -27,13 +27,20 @@ export interface Client {
   close(): Promise<void>
 }
 
-export async function connect(url: string, conversation?: string): Promise<Client> {
+/** `heard` is there from the first byte on: frames may come together with the answer to the upgrade. */
+export async function connect(
+  url: string,
+  conversation?: string,
+  heard: (frame: Frame) => void = () => undefined,
+): Promise<Client> {
   const query = new URLSearchParams({ token, ...(conversation === undefined ? {} : { conversation }) })
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws?${query}`)
   const frames: Frame[] = []
   const waiters = new Set<() => void>()
   socket.on('message', data => {
-    frames.push(JSON.parse(String(data)))
+    const frame = JSON.parse(String(data)) as Frame
+    frames.push(frame)
+    heard(frame)
     for (const waiter of waiters) waiter()
   })
   const closed = new Promise<{ code: number; reason: string }>(resolve =>

@@ -50,8 +50,9 @@ export function runCommand(
   env: Record<string, string> = {},
   input = '',
   main = join(root, 'src/main.ts'),
+  nodeArgs: readonly string[] = [],
 ) {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeArgs, main, ...args], {
     cwd: home.dir,
     env: {
       PATH: process.env.PATH ?? '',
@@ -82,8 +83,16 @@ export async function startGateway(
   home: Home,
   env: Record<string, string> = {},
   main?: string,
+  nodeArgs: readonly string[] = [],
 ): Promise<RunningGateway> {
-  const run = runCommand(home, ['start'], { AGENT_BACKEND: 'claude', BACKEND_CLI_PATH: standIn, ...env }, '', main)
+  const run = runCommand(
+    home,
+    ['start'],
+    { AGENT_BACKEND: 'claude', BACKEND_CLI_PATH: standIn, ...env },
+    '',
+    main,
+    nodeArgs,
+  )
   const { child, exit } = run
   const output = () => run.stdout() + run.stderr()
   let over = false

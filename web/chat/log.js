@@ -11,6 +11,7 @@ export const openLog = ({ turns, asked }) => {
   const dirty = new Set()
   let scheduled = false
   let atEnd = true
+  let lastTop = 0
 
   const follow = () => {
     if (atEnd) scroll.scrollTop = scroll.scrollHeight
@@ -52,7 +53,10 @@ export const openLog = ({ turns, asked }) => {
   }
 
   scroll.addEventListener('scroll', () => {
-    atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40
+    // Only going up leaves the end: a box that grows or a banner that appears moves it away as well.
+    if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40) atEnd = true
+    else if (scroll.scrollTop < lastTop) atEnd = false
+    lastTop = scroll.scrollTop
     toEnd.hidden = atEnd
   })
   new ResizeObserver(follow).observe(scroll)

@@ -31,7 +31,7 @@ export async function initConfig(ports: CliPorts, terminal: Terminal, flags: Fla
   return 0
 }
 
-export function renderValues(values: readonly ShownValue[], paint: Paint): string[] {
+function renderValues(values: readonly ShownValue[], paint: Paint): string[] {
   const rows = values.map(({ key, value, from }) => [key, value === null ? '-' : withoutControls(value), from])
   const [head = '', ...lines] = aligned([['KEY', 'VALUE', 'FROM'], ...rows])
   return [paint('bold', head), ...lines.map((line, i) => (values[i]?.from === 'default' ? paint('dim', line) : line))]

@@ -14,7 +14,7 @@ export interface Running extends Address {
   readonly pid: number
 }
 
-export interface Embedded extends Address {
+interface Embedded extends Address {
   /** Resolves when the gateway has ended: after the signal, or by itself when something broke. */
   readonly closed: Promise<void>
 }

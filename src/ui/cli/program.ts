@@ -23,12 +23,7 @@ export async function runCli(
 }
 
 /** `ended` is told the exit code of the command that ran. */
-export function buildProgram(
-  ports: CliPorts,
-  terminal: Terminal,
-  version: string,
-  ended: (code: number) => void,
-): Command {
+function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ended: (code: number) => void): Command {
   const program = new Command('aetheel')
     .description('A gateway on your own machine between people and the coding agent you already have.')
     .usage('[command] [options]')

@@ -62,7 +62,7 @@ async function askStatus(running: Running): Promise<Answer> {
   }
 }
 
-export function renderStatus(status: Status, running: Running, paint: Paint): string[] {
+function renderStatus(status: Status, running: Running, paint: Paint): string[] {
   const rows = [
     ['backend', withoutControls(status.backend)],
     ['uptime', duration(status.uptimeMs)],
@@ -89,7 +89,7 @@ function sumOf(events: Status['events']): string {
   return `${received} received ≠ ${sum} (${received - ends - running} unaccounted for)`
 }
 
-export function duration(ms: number): string {
+function duration(ms: number): string {
   const seconds = Math.floor(ms / 1_000)
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)

@@ -1,8 +1,9 @@
 // Messages over HTTP: taken, refused, waited for.
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { NewMessage } from './options.ts'
-import { bearer, closeAll, open, post } from './server.rig.ts'
+import { bearer, closeAll, open, post, token } from './server.rig.ts'
 
 afterEach(closeAll)
 
@@ -106,5 +107,22 @@ test('a client that leaves while waiting is noticed, and its final counts as not
   await expect(request).rejects.toThrow()
   await expect.poll(() => left).toBe(true)
   finish()
+  await expect.poll(() => delivered).toEqual([false])
+})
+
+test('a final that is cut off on its way counts as not delivered', async () => {
+  const delivered: boolean[] = []
+  const { port } = await open({
+    message: async ({ id }) => ({
+      type: 'final',
+      id,
+      text: 'x'.repeat(50_000_000),
+      ok: true,
+      delivered: sent => void delivered.push(sent),
+    }),
+  })
+  const request = `POST /api/messages?wait=true&token=${token} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\n{"text":"x"}`
+  const stream = connect(port, '127.0.0.1', () => stream.write(request))
+  stream.once('data', () => stream.destroy())
   await expect.poll(() => delivered).toEqual([false])
 })

@@ -102,7 +102,7 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
   ws.on('message', (data: RawData, binary: boolean) => {
     alive = true
     if (gone) return
-    if (false) return ws.close(1003, 'text only')
+    if (binary) return ws.close(1003, 'text only')
     const text = data.toString()
     for (const listener of textListeners) guarded(() => listener(text))
   })

@@ -1,7 +1,8 @@
 // One conversation with a gateway that may go away and come back: reconnects, and says again what was not accepted.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from '../ports.ts'
-import { type Frame, readFrame } from './wire.ts'
+import { visit } from './visit.ts'
+import type { Frame } from './wire.ts'
 
 export type Heard =
   | Frame
@@ -20,13 +21,11 @@ export interface Conversation {
   close(): Promise<void>
 }
 
-export interface Patience {
+interface Patience {
   readonly firstPauseMs: number
   readonly longestPauseMs: number
   readonly giveUpAfterMs: number
-  /** How long to wait for the gateway's hello. */
   readonly helloMs: number
-  /** A connection this old has worked; one that breaks sooner counts as a failed attempt. */
   readonly settledAfterMs: number
 }
 
@@ -36,13 +35,6 @@ const usualPatience: Patience = {
   giveUpAfterMs: 60_000,
   helloMs: 10_000,
   settledAfterMs: 5_000,
-}
-
-interface Visit {
-  readonly greeted: boolean
-  readonly settled: boolean
-  readonly code: number
-  readonly reason: string
 }
 
 export interface ConversationOptions {
@@ -57,10 +49,8 @@ export function openConversation(options: ConversationOptions, heard: (heard: He
   const ending = new AbortController()
   const open = new Map<string, { readonly text: string; accepted: boolean }>()
   const ended = new Set<string>()
-  let socket: WebSocket | null = null
+  let send: ((frame: object) => void) | null = null
   let stopWanted = false
-
-  const send = (frame: object): void => socket?.send(JSON.stringify(frame))
 
   const listen = (frame: Frame): void => {
     if (frame.type === 'history') for (const end of endsIn(frame, open)) listen(end)
@@ -75,44 +65,12 @@ export function openConversation(options: ConversationOptions, heard: (heard: He
     heard(frame)
   }
 
-  const greet = (connected: WebSocket): void => {
-    socket = connected
+  const greeted = (speak: (frame: object) => void): void => {
+    send = speak
     for (const [id, message] of open) if (!message.accepted) send({ type: 'message', id, text: message.text })
     if (stopWanted) send({ type: 'stop' })
     stopWanted = false
   }
-
-  const visit = (address: Address): Promise<Visit> =>
-    new Promise(resolve => {
-      const query = new URLSearchParams({ token: address.token, conversation: options.name })
-      const connected = new WebSocket(`${address.url.replace(/^http/, 'ws')}/ws?${query}`)
-      const leave = (): void => connected.close()
-      let greeted = false
-      let settled = false
-      const patienceOver = setTimeout(leave, patience.helloMs)
-      let settling: NodeJS.Timeout | undefined
-      ending.signal.addEventListener('abort', leave)
-      connected.addEventListener('message', event => {
-        const frame = readFrame(event.data)
-        if (frame === null || ending.signal.aborted) return
-        if (frame.type === 'hello' && !greeted) {
-          greeted = true
-          clearTimeout(patienceOver)
-          settling = setTimeout(() => (settled = true), patience.settledAfterMs)
-          greet(connected)
-        }
-        settled ||= frame.type !== 'hello' && frame.type !== 'history'
-        listen(frame)
-      })
-      // A failed connection is an error and then a close; the close alone tells all.
-      connected.addEventListener('close', event => {
-        clearTimeout(patienceOver)
-        clearTimeout(settling)
-        ending.signal.removeEventListener('abort', leave)
-        socket = null
-        resolve({ greeted, settled, code: event.code, reason: event.reason })
-      })
-    })
 
   const refuseTooLong = (): void => {
     for (const [id, message] of open) {
@@ -120,16 +78,18 @@ export function openConversation(options: ConversationOptions, heard: (heard: He
     }
   }
 
+  const visiting = { ...patience, conversation: options.name, greeted, heard: listen }
   const converse = async (): Promise<void> => {
     let pause = patience.firstPauseMs
     let deadline: AbortSignal | null = null
     while (!ending.signal.aborted) {
       const address = await options.where()
-      const end = address && !ending.signal.aborted ? await visit(address) : null
       if (ending.signal.aborted) return
-      if (end?.code === 1009) refuseTooLong()
-      const final = end && address ? await finalWord(end, address) : null
-      if (final !== null) return heard({ type: 'lost', reason: final })
+      const end = address && (await visit(address, visiting, ending.signal))
+      send = null
+      if (ending.signal.aborted) return
+      if (end?.banned) return heard({ type: 'lost', reason: end.banned })
+      if (end?.tooLong) refuseTooLong()
       if (end?.settled) {
         pause = patience.firstPauseMs
         deadline = null
@@ -148,14 +108,14 @@ export function openConversation(options: ConversationOptions, heard: (heard: He
   return {
     say(id, text) {
       open.set(id, { text, accepted: false })
-      send({ type: 'message', id, text })
+      send?.({ type: 'message', id, text })
     },
-    cancel: id => send({ type: 'cancel', id }),
+    cancel: id => send?.({ type: 'cancel', id }),
     stop() {
-      if (socket) send({ type: 'stop' })
+      if (send) send({ type: 'stop' })
       else stopWanted = true
     },
-    connected: () => socket !== null,
+    connected: () => send !== null,
     async close() {
       ending.abort()
       // A gateway that hangs does not hold us: the closing handshake gets a moment, no more.
@@ -175,23 +135,6 @@ function endsIn(history: Extract<Frame, { type: 'history' }>, open: ReadonlyMap<
     if (role !== 'user') return []
     return [state === 'refused' ? { type: 'refused', id, reason: 'it was refused' } : { type: 'accepted', id }]
   })
-}
-
-/** Why there is no point in trying again, or null. A refused handshake has no status here, so it is asked for. */
-async function finalWord(end: Visit, address: Address): Promise<string | null> {
-  if ([1002, 1003, 1007, 1008].includes(end.code)) {
-    return `the gateway closed the connection: ${end.reason || `code ${end.code}`}`
-  }
-  if (end.greeted) return null
-  try {
-    const { status } = await fetch(`${address.url}/api/status`, {
-      headers: { authorization: `Bearer ${address.token}` },
-      signal: AbortSignal.timeout(2_000),
-    })
-    return status === 401 || status === 403 ? 'the gateway does not accept our token' : null
-  } catch {
-    return null // nobody there: it may be restarting
-  }
 }
 
 const giveUpReason = (ms: number): string =>

@@ -28,6 +28,10 @@ test('a final that only lacks trailing space is not printed twice', () => {
   expect(printed(['done.\n\n'], 'done.')).toBe('done.\n\n')
 })
 
+test('a final that takes the last line back says again what stands at the end', () => {
+  expect(printed(['one\ntwo'], 'one\n')).toBe('one\ntwo\none\n')
+})
+
 test('half an emoji waits for its other half', () => {
   const growing = growingText()
   expect([growing.grow('ok \ud83d'), growing.grow('ok \ud83d\ude00')]).toEqual(['ok ', '😀'])

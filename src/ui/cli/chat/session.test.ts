@@ -1,30 +1,24 @@
 // A session at a terminal, key by key, against a real WebSocket server that follows a script.
 import { stripVTControlCharacters } from 'node:util'
-import { afterEach, expect, test, vi } from 'vitest'
-import { type Gateway, type Peer, scriptedGateway } from '../../../../test/fakes/scripted-gateway.ts'
+import { expect, test, vi } from 'vitest'
+import { littlePatience, type Peer, scriptedGateway } from '../../../../test/fakes/scripted-gateway.ts'
 import { type FakeTerminal, fakeTerminal } from '../../../../test/fakes/terminal.ts'
+import type { Running } from '../ports.ts'
 import { talk } from './session.ts'
 
-const gateways: Gateway[] = []
-afterEach(async () => {
-  for (const gateway of gateways.splice(0)) await gateway.close()
+const options = (to: { readonly at: Running }) => ({
+  name: 'terminal',
+  where: async () => to.at,
+  patience: littlePatience,
 })
 
-async function gateway(...script: Parameters<typeof scriptedGateway>): Promise<Gateway> {
-  const opened = await scriptedGateway(...script)
-  gateways.push(opened)
-  return opened
-}
-
-const patience = { firstPauseMs: 20, longestPauseMs: 50, giveUpAfterMs: 300, helloMs: 500, settledAfterMs: 100 }
-const options = (to: Gateway, name = 'terminal') => ({ name, where: async () => to.at, patience })
 const type = (terminal: FakeTerminal, keys: string) => terminal.stdin.write(keys)
 /** What stays on the screen, roughly: without the rows that were drawn over. */
 const said = (terminal: FakeTerminal) => stripVTControlCharacters(terminal.out())
 
 test('a session answers line by line, says when a message waits, and ends with /quit', async () => {
   const pending: { id: string; peer: Peer }[] = []
-  const to = await gateway(({ id, type: kind }, peer) => {
+  const to = await scriptedGateway(({ id, type: kind }, peer) => {
     if (kind !== 'message') return
     peer.say({ type: 'accepted', id })
     if (pending.push({ id, peer }) > 1) peer.say({ type: 'waiting', id, position: pending.length - 1 })
@@ -39,7 +33,7 @@ test('a session answers line by line, says when a message waits, and ends with /
   for (const [i, { id, peer }] of pending.entries()) {
     peer.say({ type: 'draft', id, text: `answer ${i}` }, { type: 'final', id, text: `answer ${i}, whole`, ok: true })
   }
-  await vi.waitFor(() => expect(said(terminal)).toMatch(/↳ first.*answer 0, whole\n.*answer 1, whole\n/s))
+  await vi.waitFor(() => expect(said(terminal)).toMatch(/↳ first.*answer 0, whole\n.*↳ second.*answer 1, whole\n/s))
   type(terminal, '\r/quit\r')
   expect(await over).toBe(0)
   expect(to.heard).toHaveLength(2)
@@ -47,7 +41,7 @@ test('a session answers line by line, says when a message waits, and ends with /
 
 test('in a session Ctrl-C stops what runs, and on an empty prompt, pressed again, leaves', async () => {
   let asked = ''
-  const to = await gateway(({ id, type: kind }, peer) => {
+  const to = await scriptedGateway(({ id, type: kind }, peer) => {
     if (kind === 'message') asked = id
     peer.say(kind === 'stop' ? { type: 'final', id: asked, text: 'Stopped.', ok: false } : { type: 'accepted', id })
   })
@@ -64,11 +58,11 @@ test('in a session Ctrl-C stops what runs, and on an empty prompt, pressed again
 
 test('a session ends with Ctrl-D, and with 1 when the gateway is lost', async () => {
   const terminal = fakeTerminal({ stdin: true, stdout: true })
-  const over = talk(options(await gateway(() => {})), terminal, null)
+  const over = talk(options(await scriptedGateway(() => {})), terminal, null)
   type(terminal, '\x04')
   expect(await over).toBe(0)
 
   const lonely = fakeTerminal({ stdin: true, stdout: true })
-  expect(await talk({ name: 'c', where: async () => null, patience }, lonely, null)).toBe(1)
+  expect(await talk({ name: 'c', where: async () => null, patience: littlePatience }, lonely, null)).toBe(1)
   expect(said(lonely)).toContain('did not come back')
 })

@@ -1,0 +1,193 @@
+// What must never be seen is taken out, and what people need in order to understand stays.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { excerpt, scrubber } from './scrub.ts'
+
+const scrub = scrubber([])
+const letters = (text: string, count: number) => text.repeat(Math.ceil(count / text.length)).slice(0, count)
+
+describe('things that look like secrets', () => {
+  const secrets = {
+    'an Anthropic key': `sk-ant-api03-${letters('aB3_x-', 40)}`,
+    'an OpenAI key': `sk-proj-${letters('Zx9', 30)}`,
+    'a short key': 'sk-12345678',
+    'a GitHub token': `ghp_${letters('aB3', 36)}`,
+    'a GitHub OAuth token': `gho_${letters('aB3', 36)}`,
+    'a fine-grained GitHub token': `github_pat_${letters('aB3_', 50)}`,
+    'a Slack bot token': 'xoxb-123456789012-abcdefghijkl',
+    'a Slack app token': 'xapp-1-A0123-456-abcdef',
+    'a Discord token': `${letters('MTk4', 24)}.Cl2FMQ.${letters('ZnCjm1', 27)}`,
+    'a Telegram token': `123456789:${letters('AAh_b-', 35)}`,
+    'a Google key': `AIza${letters('Sy_D-3', 35)}`,
+    'an AWS key id': 'AKIAIOSFODNN7EXAMPLE',
+    'a JSON web token': 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123',
+  }
+  for (const [what, secret] of Object.entries(secrets)) {
+    test(`${what} is taken out, wherever it stands`, () => {
+      for (const text of [
+        secret,
+        `bad key ${secret}!`,
+        `"${secret}"`,
+        `(${secret})`,
+        `x=${secret}&y=1`,
+        `key_${secret}`,
+      ]) {
+        expect(scrub(text)).not.toContain(secret)
+        expect(scrub(text)).not.toContain(secret.slice(-8))
+      }
+      expect(scrub(`bad key ${secret} given`)).toBe('bad key … given')
+    })
+  }
+
+  test('the value of a name that says secret is taken out and the name stays', () => {
+    expect(scrub('ANTHROPIC_API_KEY=hunter22 next')).toBe('ANTHROPIC_API_KEY=… next')
+    expect(scrub('{"api_key": "hun ter","b":1}')).toBe('{"api_key": …,"b":1}')
+    expect(scrub('{\\"access_token\\":\\"hunter\\",\\"b\\":1}')).toBe('{\\"access_token\\":…,\\"b\\":1}')
+    expect(scrub("client-secret: 'hunter'")).toBe('client-secret: …')
+    expect(scrub('PASSWORD=hun,ter;2) next (token=abc)')).toBe('PASSWORD=…) next (token=…)')
+    expect(scrub('DbPassword = hunter; x')).toBe('DbPassword = …; x')
+    expect(scrub('tool --auth-token hunter --verbose')).toBe('tool --auth-token … --verbose')
+    expect(scrub('Authorization: Bearer abcdef123456')).not.toContain('abcdef')
+    expect(scrub('authorization: Basic dXNlcjpwYXNz')).not.toContain('dXNl')
+    expect(scrub('sent "Bearer abc.def-ghi" there')).toBe('sent "Bearer …" there')
+  })
+
+  test('user and password in a URL are taken out and the host stays', () => {
+    expect(scrub('postgres://me:p@ss@db.example:5432/x failed')).toBe('postgres://…@db.example:5432/x failed')
+    expect(scrub('postgres://me:p/s:s@db.example failed')).toBe('postgres://…@db.example failed')
+  })
+
+  test('a private key is taken out whole', () => {
+    expect(scrub('a -----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY----- b')).toBe('a … b')
+  })
+})
+
+describe('secrets that are known', () => {
+  test('are taken out of any text, also as they look in a URL or in JSON', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string({ minLength: 6 }), fc.string(), (before, secret, after) => {
+        const text = before + secret + after
+        fc.pre(!secret.includes('…'))
+        expect(scrubber([secret])(text)).not.toContain(secret)
+        expect(scrubber([secret])(JSON.stringify({ text }))).not.toContain(JSON.stringify(secret).slice(1, -1))
+        if (secret.isWellFormed()) {
+          expect(scrubber([secret])(`?q=${encodeURIComponent(secret)}`)).not.toContain(encodeURIComponent(secret))
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('are taken out whole when one is part of another', () => {
+    expect(scrubber(['abcdef', 'abcdefgh'])('x abcdefgh y')).toBe('x … y')
+  })
+
+  test('shorter than six characters are left, since they would take out ordinary words', () => {
+    expect(scrubber(['', 'a', 'the'])('the cat')).toBe('the cat')
+  })
+})
+
+describe('the machine', () => {
+  test('absolute paths are taken out and the sentence around them stays', () => {
+    expect(scrub('cannot open /home/ann/.aetheel/token: permission denied')).toBe('cannot open …: permission denied')
+    expect(scrub("ENOENT: no such file, open '/Users/Ann B/x y.json'")).toBe("ENOENT: no such file, open '…'")
+    expect(scrub('in C:\\Program Files\\App\\run.js there')).toBe('in … there')
+    expect(scrub('in C:/Users/ann/run.js there')).toBe('in … there')
+    expect(scrub('at \\\\server\\share\\x now')).toBe('at … now')
+    expect(scrub('see file:///srv/app/x.ts now')).toBe('see … now')
+    expect(scrub('see ~/.ssh/id_rsa now')).toBe('see … now')
+    expect(scrub('path=/etc/passwd, /tmp/a')).toBe('path=…, …')
+    expect(scrub('reading/etc/passwd')).toBe('reading…')
+    expect(scrub('/nix')).toBe('…')
+  })
+
+  test('web addresses, fractions and relative paths stay', () => {
+    for (const text of [
+      'see https://example.com/docs/a?b=1#c.',
+      '1/2 and/or 3/4',
+      'src/app/main.ts',
+      '<b>x</b>',
+      'a / b',
+    ]) {
+      expect(scrub(text)).toBe(text)
+    }
+  })
+
+  test('stack traces are taken out, on lines of their own and within a line', () => {
+    const text =
+      'TypeError: x\n    at read (/srv/a.js:1:2)\n    at async Promise.all (index 0)\n    at node:internal/x:3:4\nend'
+    expect(scrub(text)).toBe('TypeError: x\nend')
+    expect(scrub('TypeError: x at Object.read (a.js:1:2) at new B (node:fs:3:4)').trim()).toBe('TypeError: x')
+    expect(scrub('Traceback:\n  File "x.py", line 3, in main\nValueError: y')).toBe('Traceback:\nValueError: y')
+    expect(scrub('meet me at noon')).toBe('meet me at noon')
+  })
+})
+
+test('scrubbing twice is scrubbing once', () => {
+  const parts = fc.constantFrom(
+    'key=',
+    'Bearer ',
+    'sk-abcdefghijk',
+    '/etc/x',
+    ' ',
+    '"',
+    ':',
+    '\n',
+    'at f (a:1:2)',
+    'C:\\a b\\c',
+    'http://u:p@h/x',
+    'word',
+  )
+  fc.assert(
+    fc.property(fc.array(parts, { maxLength: 12 }), all => {
+      const once = scrub(all.join(' '))
+      expect(scrub(once)).toBe(once)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('ten megabytes of anything take a bounded time, and what is left of a secret at the cut is not shown', () => {
+  for (const part of [
+    'a',
+    '/a',
+    'key',
+    'key=',
+    '"key":"',
+    'at f (',
+    '://',
+    'x.',
+    '-----BEGIN A-----',
+    'C:\\a ',
+    '\\\\a',
+    ' ',
+    '\n',
+    'eyJ',
+    "'/",
+    'a-',
+  ]) {
+    const began = performance.now()
+    expect(scrub(part.repeat(1e7 / part.length)).length).toBeLessThanOrEqual(20_000)
+    expect(performance.now() - began).toBeLessThan(1500)
+  }
+  const secret = letters('S3cret!', 700)
+  for (const room of [1, 100, 500, 699, 800]) {
+    const text = `${letters('word ', 20_700 - room)}${secret}${letters('more ', 5000)}`
+    expect(scrubber([secret])(text)).not.toContain('S3cret')
+  }
+  expect(scrubber([secret])(`${secret} `.repeat(100))).not.toContain('S3cret')
+})
+
+test('an excerpt is never longer than asked for and never ends in half a character', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (text, max) => {
+      const short = excerpt(text, max)
+      expect(short.length).toBeLessThanOrEqual(max)
+      expect(short.isWellFormed()).toBe(true)
+      if (text.trim().length <= max) expect(short).toBe(text.trim())
+      else expect(short).toMatch(/…$/)
+    }),
+    { numRuns: 300 },
+  )
+  expect(excerpt('x'.repeat(600))).toHaveLength(500)
+})

@@ -1,0 +1,170 @@
+// The crash campaign: twenty conversations, a slow agent, and a gateway that is killed again and again.
+// Usage: npm run test:crash -- --kills 300 [--seed 7] [--fault NAME]
+import { parseArgs } from 'node:util'
+import { makeHome, processesWith, type RunningGateway, startGateway, token } from '../harness/gateway.ts'
+import { type Conversation, talk } from './conversation.ts'
+import { faultArguments } from './faults.ts'
+
+export interface CampaignResult {
+  readonly kills: number
+  readonly accepted: number
+  readonly answered: number
+  readonly failed: number
+  /** Runs that were cut off and taken up again. */
+  readonly resumed: number
+  /** Finals that came again on a new connection, because the kill fell between the send and its mark. */
+  readonly redelivered: number
+  /** Empty: everything promised was kept. */
+  readonly broken: readonly string[]
+}
+
+export interface CampaignOptions {
+  readonly kills: number
+  readonly seed: number
+  readonly conversations?: number
+  readonly fault?: string
+  progress?(line: string): void
+}
+
+export async function runCampaign({
+  kills,
+  seed,
+  conversations = 20,
+  fault,
+  progress = () => undefined,
+}: CampaignOptions): Promise<CampaignResult> {
+  const home = await makeHome()
+  const chance = randomFrom(seed)
+  const env = {
+    BUSY: 'queue',
+    MAX_CONCURRENT_QUERIES: '6',
+    MAX_QUEUE_DEPTH: '100000',
+    LOG_LEVEL: 'warn',
+    CLAUDE_STAND_IN_STEP_MS: '25',
+  }
+  const start = () => startGateway(home, env, undefined, fault ? faultArguments(fault) : [])
+  const broken: string[] = []
+  let gateway: RunningGateway | null = null
+  const finish = new AbortController()
+  const enough = new AbortController()
+  const talks = Array.from({ length: conversations }, (_, i) =>
+    talk({
+      name: `conversation-${i}`,
+      url: () => gateway?.url ?? null,
+      chance: randomFrom(seed + i + 1),
+      enough: enough.signal,
+      finish: finish.signal,
+    }),
+  )
+  try {
+    for (let kill = 1; kill <= kills; kill++) {
+      gateway = await start()
+      await pause(50 + chance() * 900)
+      await gateway.stop('SIGKILL')
+      if (kill % 25 === 0) progress(`${kill} kills, ${sum(talks, one => one.accepted.length)} messages accepted`)
+    }
+    gateway = await start()
+    enough.abort()
+    const deadline = performance.now() + 90_000
+    while (performance.now() < deadline && talks.some(one => !one.settled())) await pause(50)
+    broken.push(...(await sumTrouble(gateway.url)))
+    finish.abort()
+    await Promise.all(talks.map(one => one.over))
+    const code = await gateway.stop()
+    if (code !== 0) broken.push(`the last gateway ended with ${code}: ${gateway.output().slice(-500)}`)
+    const left = processesWith(`HOME=${home.dir}`)
+    if (left.length > 0) broken.push(`processes left behind: ${left.join(', ')}`)
+  } catch (error) {
+    broken.push(`the gateway did not come up again: ${String(error)}`)
+    finish.abort()
+    await gateway?.stop('SIGKILL')
+  }
+  const journal = home.journal()
+  for (const one of talks) broken.push(...one.trouble(), ...runTrouble(one, journal))
+  await home.remove()
+  const finals = talks.flatMap(one => [...one.finals.values()])
+  return {
+    kills,
+    accepted: sum(talks, one => one.accepted.length),
+    answered: finals.filter(final => final.ok).length,
+    failed: finals.filter(final => !final.ok).length,
+    resumed: journal.filter(entry => entry.what === 'begin' && isTold(entry.prompt)).length,
+    redelivered: sum(talks, one => one.redelivered()),
+    broken,
+  }
+}
+
+/** Never two runs of one conversation at a time; never a second run that was not told so. */
+function runTrouble(
+  { name }: Conversation,
+  journal: ReturnType<Awaited<ReturnType<typeof makeHome>>['journal']>,
+): string[] {
+  const trouble: string[] = []
+  const begun = new Set<string>()
+  const running = new Map<number, string>()
+  for (const { what, pid, prompt = '', last = '' } of journal) {
+    if (what === 'begin' && prompt.includes(`${name}/`)) {
+      const message = prompt.slice(prompt.lastIndexOf('\n') + 1)
+      if (begun.has(message) && !isTold(prompt)) trouble.push(`${message} was run a second time without being told`)
+      begun.add(message)
+      running.set(pid, message)
+    }
+    if (what === 'end' && last.startsWith(`${name}/`)) {
+      const later = [...running].filter(([other]) => other > pid && begun.size > 0 && running.get(pid) !== undefined)
+      running.delete(pid)
+      const mine = [...begun].indexOf(last)
+      for (const [, message] of later)
+        if ([...begun].indexOf(message) > mine && mine >= 0)
+          trouble.push(`${message} began while ${last} was still running`)
+    }
+  }
+  return trouble
+}
+
+const isTold = (prompt = '') => prompt.includes('[Gateway: your turn on the message below was cut off')
+
+async function sumTrouble(url: string): Promise<string[]> {
+  const answer = await fetch(`${url}/api/status`, { headers: { authorization: `Bearer ${token}` } })
+  const { events } = (await answer.json()) as { events: Record<string, number> }
+  const { received = 0, answered = 0, waiting = 0, running = 0, refused = 0, failed = 0 } = events
+  return received === answered + waiting + running + refused + failed
+    ? []
+    : [`the sum does not hold: ${JSON.stringify(events)}`]
+}
+
+/** mulberry32: small, and the same on every machine. */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
+const sum = <T>(all: readonly T[], of: (one: T) => number) => all.reduce((total, one) => total + of(one), 0)
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      kills: { type: 'string', default: '100' },
+      seed: { type: 'string', default: String(Date.now() % 100_000) },
+      fault: { type: 'string' },
+    },
+  })
+  const seed = Number(values.seed)
+  console.log(
+    `crash campaign: ${values.kills} kills, seed ${seed}${values.fault ? `, with the fault ${values.fault}` : ''}`,
+  )
+  const result = await runCampaign({
+    kills: Number(values.kills),
+    seed,
+    ...(values.fault ? { fault: values.fault } : {}),
+    progress: line => console.log(line),
+  })
+  console.log(JSON.stringify({ ...result, broken: result.broken.slice(0, 20) }, null, 2))
+  console.log(result.broken.length === 0 ? 'every promise was kept' : `${result.broken.length} promises broken`)
+  process.exitCode = result.broken.length === 0 ? 0 : 1
+}

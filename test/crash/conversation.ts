@@ -1,0 +1,100 @@
+// One person of the campaign: writes, listens, reconnects, sends again what was not accepted, and remembers everything.
+import { connect, type Frame } from '../harness/client.ts'
+
+export interface TalkOptions {
+  readonly name: string
+  /** Null while no gateway is known. */
+  url(): string | null
+  chance(): number
+  /** From here on nothing new is written. */
+  readonly enough: AbortSignal
+  readonly finish: AbortSignal
+}
+
+export interface Conversation {
+  readonly name: string
+  /** In the order in which they were accepted, which is the order in which they were written. */
+  readonly accepted: readonly string[]
+  readonly finals: ReadonlyMap<string, Frame>
+  redelivered(): number
+  /** Everything accepted has its final. */
+  settled(): boolean
+  trouble(): string[]
+  readonly over: Promise<void>
+}
+
+export function talk({ name, url, chance, enough, finish }: TalkOptions): Conversation {
+  const accepted: string[] = []
+  const finals = new Map<string, Frame>()
+  const order: string[] = []
+  const trouble: string[] = []
+  let redelivered = 0
+  let written = 0
+  let open: string | null = null
+
+  const listener = () => {
+    const seen = new Set<string>()
+    return (frame: Frame) => {
+      const id = frame.id ?? ''
+      if (frame.type === 'accepted' && id === open) {
+        open = null
+        accepted.push(id)
+      }
+      if (frame.type === 'refused') trouble.push(`${id} was refused: ${frame.reason}`)
+      if (frame.type !== 'final') return
+      const before = finals.get(id)
+      if (seen.has(id)) trouble.push(`${id} was answered twice on one connection`)
+      seen.add(id)
+      if (!before) order.push(id)
+      else if (before.text !== frame.text)
+        trouble.push(`${id} was answered twice, differently: "${before.text}" and "${frame.text}"`)
+      else redelivered++
+      finals.set(id, frame)
+      if (frame.ok && !frame.text?.endsWith(id)) trouble.push(`${id} got the answer "${frame.text}"`)
+    }
+  }
+
+  const session = async () => {
+    const target = url()
+    if (!target) return
+    const client = await connect(target, name, listener())
+    let gone = false
+    void client.closed.then(() => {
+      gone = true
+    })
+    if (open) client.say(open, open)
+    while (!gone && !finish.aborted) {
+      const outstanding = accepted.length - finals.size
+      if (open === null && !enough.aborted && outstanding < 4) {
+        open = `${name}/${written++}`
+        client.say(open, open)
+      }
+      await pause(10 + chance() * 120)
+    }
+    client.socket.terminate()
+  }
+
+  const life = async () => {
+    while (!finish.aborted) {
+      await session().catch(() => undefined)
+      await pause(5 + chance() * 30)
+    }
+  }
+
+  return {
+    name,
+    accepted,
+    finals,
+    redelivered: () => redelivered,
+    settled: () => enough.aborted && open === null && accepted.every(id => finals.has(id)),
+    trouble() {
+      const mute = accepted.filter(id => !finals.has(id)).map(id => `${id} was accepted and never answered`)
+      const sorted = accepted.filter(id => finals.has(id))
+      const mixed = order.join() === sorted.join() ? [] : [`${name}: answered in the order ${order.join(', ')}`]
+      return [...trouble, ...mute, ...mixed]
+    },
+    over: life(),
+  }
+}
+
+const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
