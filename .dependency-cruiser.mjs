@@ -15,7 +15,7 @@ export default {
       name: 'base-knows-no-one',
       comment: 'base/ holds words and pure functions: no folder, no Node module, no package.',
       severity: 'error',
-      from: { path: '^src/base/' },
+      from: { path: '^src/base/', pathNot: '\\.test\\.ts$' },
       to: { pathNot: '^src/base/' },
     },
     {

@@ -8,7 +8,7 @@ import type { NewEvent } from '../base/event.ts'
 import type { Lanes, Taken } from '../base/lanes.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { openWebchat } from '../chat/index.ts'
+import { chats as knownChats } from '../chat/index.ts'
 import { openIntake } from '../intake/index.ts'
 import { openLanes } from '../lanes/index.ts'
 import { assemble, capabilities, composePrompt, openWorkspace, recallHistory } from '../prompt/index.ts'
@@ -115,7 +115,7 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
     stuck,
   })
 
-  const webchat = openWebchat({
+  const webchat = knownChats.webchat({
     change: inbox.change,
     stop: inbox.stop,
     deliverWaiting: outbox.wake,

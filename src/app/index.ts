@@ -43,10 +43,11 @@ export async function find(flags: Flags): Promise<{ pid: number; url: string; to
   const note = await readNote(config.configDir)
   if (!note) return null
   try {
-    const answer = await fetch(`${note.url}/healthz`, { signal: AbortSignal.timeout(2000) })
-    return answer.ok ? note : null
-  } catch {
-    return null
+    await fetch(`${note.url}/healthz`, { signal: AbortSignal.timeout(2000) })
+    return note
+  } catch (error) {
+    // One that is busy for a moment is still there; one that refuses the connection left its note behind when it was killed.
+    return (error as Error).name === 'TimeoutError' ? note : null
   }
 }
 

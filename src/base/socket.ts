@@ -1,4 +1,5 @@
 // A connection to a page or a program, as far as a chat needs to know it.
+import type { RefusalReason } from './event.ts'
 
 export interface Socket {
   send(text: string): void
@@ -8,3 +9,22 @@ export interface Socket {
   onClose(listener: () => void): void
   close(code: number, reason: string): void
 }
+
+/** One message over HTTP, and what became of it. */
+export interface NewMessage {
+  readonly conversation: string
+  readonly text: string
+  readonly id: string
+}
+
+export type MessageReply =
+  | { readonly type: 'accepted'; readonly id: string; readonly conversation: string; readonly position: number }
+  | { readonly type: 'refused'; readonly id: string; readonly reason: string; readonly why: RefusalReason }
+  | {
+      readonly type: 'final'
+      readonly id: string
+      readonly text: string
+      readonly ok: boolean
+      /** Called once, with whether the answer left this machine: the outbox keeps what did not. */
+      delivered(sent: boolean): void
+    }

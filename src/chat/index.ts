@@ -1,2 +1,4 @@
-// Where people speak. To be listed here is to be tested by test/contracts/chat.
-export { openWebchat, type Webchat, type WebchatParts } from './webchat.ts'
+// Where people speak. To be listed here is to be tested by test/contracts/chat.contract.test.ts.
+import { openWebchat } from './webchat.ts'
+
+export const chats = { webchat: openWebchat }

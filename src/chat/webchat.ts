@@ -3,7 +3,7 @@
 import type { ChatAdapter, Letter, Outgoing, Posted } from '../base/chat.ts'
 import type { Accepted, Duplicate, EventSink, Message, NewEvent, Place, Refused } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
-import type { Socket } from '../base/socket.ts'
+import type { MessageReply, NewMessage, Socket } from '../base/socket.ts'
 import { type ClientFrame, parseFrame, type ServerFrame } from './frames.ts'
 
 export interface WebchatParts {
@@ -18,25 +18,10 @@ export interface WebchatParts {
   final(eventKey: string): Letter | null
 }
 
-export type MessageReply =
-  | { readonly type: 'accepted'; readonly id: string; readonly conversation: string; readonly position: number }
-  | { readonly type: 'refused'; readonly id: string; readonly why: Refused['why']; readonly reason: string }
-  | {
-      readonly type: 'final'
-      readonly id: string
-      readonly text: string
-      readonly ok: boolean
-      delivered(sent: boolean): void
-    }
-
 export interface Webchat extends ChatAdapter {
   connect(socket: Socket, conversation: string): void
   /** The same over HTTP: one message, and with `wait` its final. */
-  message(
-    message: { conversation: string; id: string; text: string },
-    wait: boolean,
-    signal: AbortSignal,
-  ): Promise<MessageReply>
+  message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
 }
 
 /** Somebody who listens to a conversation: a socket, or a request that waits for one final. */

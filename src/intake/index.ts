@@ -1,2 +1,2 @@
 // May it come in? Everything that wakes the agent passes here on its way to the lanes.
-export { type IntakeParts, openIntake } from './intake.ts'
+export { openIntake } from './intake.ts'

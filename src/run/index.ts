@@ -1,5 +1,5 @@
 // One turn of one agent.
-export { type BackendParts, chooseBackend } from './backends/index.ts'
+export { chooseBackend } from './backends/index.ts'
 export { killEverything } from './process.ts'
 export { openScratch } from './scratch.ts'
 export { endStrays } from './strays.ts'

@@ -23,6 +23,8 @@ export interface CampaignOptions {
   readonly seed: number
   readonly conversations?: number
   readonly fault?: string
+  /** How long the last gateway has to answer everything. */
+  readonly patienceMs?: number
   progress?(line: string): void
 }
 
@@ -30,6 +32,7 @@ export async function runCampaign({
   kills,
   seed,
   conversations = 20,
+  patienceMs = 90_000,
   fault,
   progress = () => undefined,
 }: CampaignOptions): Promise<CampaignResult> {
@@ -65,7 +68,7 @@ export async function runCampaign({
     }
     gateway = await start()
     enough.abort()
-    const deadline = performance.now() + 90_000
+    const deadline = performance.now() + patienceMs
     while (performance.now() < deadline && talks.some(one => !one.settled())) await pause(50)
     broken.push(...(await sumTrouble(gateway.url)))
     finish.abort()
@@ -101,22 +104,16 @@ function runTrouble(
 ): string[] {
   const trouble: string[] = []
   const begun = new Set<string>()
-  const running = new Map<number, string>()
+  let newest = { pid: 0, message: '' }
   for (const { what, pid, prompt = '', last = '' } of journal) {
     if (what === 'begin' && prompt.includes(`${name}/`)) {
       const message = prompt.slice(prompt.lastIndexOf('\n') + 1)
       if (begun.has(message) && !isTold(prompt)) trouble.push(`${message} was run a second time without being told`)
       begun.add(message)
-      running.set(pid, message)
+      newest = { pid, message }
     }
-    if (what === 'end' && last.startsWith(`${name}/`)) {
-      const later = [...running].filter(([other]) => other > pid && begun.size > 0 && running.get(pid) !== undefined)
-      running.delete(pid)
-      const mine = [...begun].indexOf(last)
-      for (const [, message] of later)
-        if ([...begun].indexOf(message) > mine && mine >= 0)
-          trouble.push(`${message} began while ${last} was still running`)
-    }
+    if (what === 'end' && last.includes(`${name}/`) && pid !== newest.pid)
+      trouble.push(`${last} was still running when ${newest.message} began`)
   }
   return trouble
 }

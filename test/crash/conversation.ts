@@ -62,13 +62,16 @@ export function talk({ name, url, chance, enough, finish }: TalkOptions): Conver
     void client.closed.then(() => {
       gone = true
     })
-    if (open) client.say(open, open)
+    if (open) client.say(open, words(open))
     while (!gone && !finish.aborted) {
       const outstanding = accepted.length - finals.size
       if (open === null && !enough.aborted && outstanding < 4) {
         open = `${name}/${written++}`
-        client.say(open, open)
+        client.say(open, words(open))
       }
+      // An acknowledgement that was missed: the same message once more must change nothing.
+      const before = accepted.at(-1)
+      if (before && chance() < 0.1) client.say(before, words(before))
       await pause(10 + chance() * 120)
     }
     client.socket.terminate()
@@ -96,5 +99,8 @@ export function talk({ name, url, chance, enough, finish }: TalkOptions): Conver
     over: life(),
   }
 }
+
+/** Every sixth message keeps the agent busy for a while. */
+const words = (id: string) => (Number(id.split('/')[1]) % 6 === 1 ? `[[tool:900]] ${id}` : id)
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))

@@ -23,6 +23,9 @@ const fail = text => {
   process.exit(1)
 }
 
+// Goes on working when nobody listens any more, as an agent in the middle of a tool would.
+process.stdout.on('error', () => {})
+
 const resume = value('--resume')
 const session = resume ?? value('--session-id') ?? crypto.randomUUID()
 const file = join(home, `${session}.json`)

@@ -65,6 +65,7 @@ export const openTalk = ({ changed, reordered, now }) => {
     },
     draft({ id, text }) {
       const turn = known(id)
+      if (ended.has(turn.state)) return null
       begin(turn)
       turn.draft = String(text)
       return turn

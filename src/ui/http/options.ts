@@ -1,24 +1,5 @@
 // What the HTTP server is handed: the few things it needs to know about the rest of the program.
-import type { RefusalReason } from '../../base/event.ts'
-import type { Socket } from '../../base/socket.ts'
-
-export interface NewMessage {
-  readonly conversation: string
-  readonly text: string
-  readonly id: string
-}
-
-export type MessageReply =
-  | { readonly type: 'accepted'; readonly id: string; readonly conversation: string; readonly position: number }
-  | { readonly type: 'refused'; readonly id: string; readonly reason: string; readonly why: RefusalReason }
-  | {
-      readonly type: 'final'
-      readonly id: string
-      readonly text: string
-      readonly ok: boolean
-      /** Called once, with whether the answer left this machine: the outbox keeps what did not. */
-      delivered(sent: boolean): void
-    }
+import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
 
 export interface HttpOptions {
   readonly host: string

@@ -2,7 +2,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import type { NewMessage } from './options.ts'
+import type { NewMessage } from '../../base/socket.ts'
 import { bearer, closeAll, open, post, token } from './server.rig.ts'
 
 afterEach(closeAll)

@@ -2,9 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { RefusalReason } from '../../base/event.ts'
+import type { MessageReply } from '../../base/socket.ts'
 import type { Assets } from './assets.ts'
 import { type Admission, tokenCookie } from './guard.ts'
-import type { HttpLimits, HttpOptions, MessageReply } from './options.ts'
+import type { HttpLimits, HttpOptions } from './options.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
 
 export interface Route {

@@ -1,0 +1,27 @@
+// On what it was measured, in words that fit any machine: no names, no paths.
+import { readFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os'
+import { join } from 'node:path'
+
+export function describeMachine(): string {
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GB`
+  const processor = cpus()[0]?.model.trim() || process.arch
+  return `${availableParallelism()} cores (${processor}), ${memory} of memory, ${type()} ${release()}, temporary files on ${fileSystem()}, Node ${process.version}`
+}
+
+/** Busy processes, averaged over the last minute: above the number of cores, times are those of a queue. */
+export const load = (): string => loadavg()[0]?.toFixed(1) ?? '?'
+
+/** The type of what holds the databases: fsync costs nothing in memory and much on a disk. */
+function fileSystem(): string {
+  const dir = join(tmpdir(), '/')
+  try {
+    const mounts = readFileSync('/proc/mounts', 'utf8')
+      .split('\n')
+      .map(line => line.split(' '))
+      .filter(([, at = '']) => at !== '' && dir.startsWith(join(at, '/')))
+    return mounts.toSorted(([, a = ''], [, b = '']) => a.length - b.length).at(-1)?.[2] ?? 'an unknown file system'
+  } catch {
+    return 'an unknown file system'
+  }
+}

@@ -1,0 +1,88 @@
+// How long until the gateway answers: from the clone, and as one bundle, against a Node that does nothing.
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { type Figure, median, spread, times } from './figures.ts'
+import { echo, launch, node, root, withHome } from './rig.ts'
+
+const rounds = 12
+const budget = 8
+
+export async function startFigures(): Promise<readonly Figure[]> {
+  return withHome(home =>
+    withBundle(async bundle => {
+      const ways = {
+        bare: bareNode,
+        clone: () => startOnce(),
+        bundle: () => startOnce([node, '--disable-warning=ExperimentalWarning', bundle]),
+      }
+      const startOnce = async (command?: readonly [string, ...string[]]) => {
+        const gateway = await launch(home, echo, command)
+        await gateway.stop()
+        return gateway.startMs
+      }
+      const samples = { bare: [] as number[], clone: [] as number[], bundle: [] as number[] }
+      // The first round fills the compile cache and does not count.
+      for (let round = 0; round <= rounds; round++)
+        for (const way of ['bare', 'clone', 'bundle'] as const) {
+          const took = await ways[way]()
+          if (round > 0) samples[way].push(took)
+        }
+      const ratio = (way: 'clone' | 'bundle') => median(samples[way]) / median(samples.bare)
+      const baseline = `node -e 0: ${spread(samples.bare)}`
+      return [
+        {
+          name: 'start to /healthz 200, from the clone',
+          value: `${spread(samples.clone)} = ${times(ratio('clone'))}`,
+          baseline,
+          budget: `≤ ${budget}×`,
+          ok: ratio('clone') <= budget,
+        },
+        {
+          name: 'start to /healthz 200, bundled',
+          value: `${spread(samples.bundle)} = ${times(ratio('bundle'))}`,
+          baseline,
+          budget: '',
+          ok: null,
+        },
+      ]
+    }),
+  )
+}
+
+const bareNode = () =>
+  new Promise<number>((done, fail) => {
+    const began = performance.now()
+    const child = spawn(node, ['-e', '0'], { stdio: 'ignore' })
+    child.on('error', fail)
+    child.on('exit', () => done(performance.now() - began))
+  })
+
+/** Lies below node_modules, so that the program finds its package.json and pages from there. Packages are bundled too. */
+async function withBundle<T>(use: (file: string) => Promise<T>): Promise<T> {
+  const cache = join(root, 'node_modules/.cache')
+  await mkdir(cache, { recursive: true })
+  const dir = await mkdtemp(join(cache, 'aetheel-bench-'))
+  try {
+    await build({
+      entryPoints: [join(root, 'src/main.ts')],
+      outdir: dir,
+      outExtension: { '.js': '.mjs' },
+      bundle: true,
+      splitting: true,
+      minify: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node24',
+      // CommonJS packages ask for Node's modules by `require`, which a module does not have.
+      banner: {
+        js: "import { createRequire as _require } from 'node:module'; const require = _require(import.meta.url);",
+      },
+      logLevel: 'error',
+    })
+    return await use(join(dir, 'main.mjs'))
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,3 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({ test: { include: ['test/crash/**/*.faults.ts'], testTimeout: 180_000, maxWorkers: 1 } })
