@@ -1,16 +1,8 @@
 // How turns can go wrong, and how the person hears of it.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  eventually,
-  isAlive,
-  pause,
-  statusOf,
-  type TemporaryHome,
-  temporaryHome,
-  unaccounted,
-} from '../fakes/temporary.ts'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { eventually, isAlive, statusOf, type TemporaryHome, temporaryHome, unaccounted } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
 import { processesWith, type RunningGateway } from '../harness/gateway.ts'
 
@@ -196,17 +188,14 @@ test.concurrent('with COLLECT what came in meanwhile is answered together, and e
   expect((await statusOf(gateway)).events).toMatchObject({ received: 4, answered: 4 })
 })
 
-test.concurrent('a turn cut off by kill -9 is taken up in its session and told so, and leaves no stray', async ({
-  expect,
-}) => {
+test.concurrent('a turn cut off by kill -9 is taken up in its session and told so', async ({ expect }) => {
   await using home = await temporaryHome()
   const first = await home.start({ CLAUDE_STAND_IN_STEP_MS: '300' })
   const client = await connect(first.url, 'cut')
-  client.say('1', 'one two three four five six seven eight nine [[grandchild]]')
+  client.say('1', 'one two three four five six seven eight nine')
   await client.next(frame => frame.type === 'draft' && (frame.text ?? '') !== '')
   await first.stop('SIGKILL')
   const second = await home.start()
-  expect(processesWith(home.dir).filter(pid => pid !== second.pid && home.begun()[0]?.pid === pid)).toEqual([])
   const back = await connect(second.url, 'cut')
   expect((await back.final('1')).text).toMatch(/^turn 2: one two three/)
   const [before, after] = home.begun()
@@ -224,7 +213,7 @@ test.concurrent('a message that was cut off three times is set aside, visibly, a
     const gateway = await home.start()
     const client = await connect(gateway.url, 'deadly')
     if (attempt === 1) {
-      client.say('bad', 'this one kills [[hang]]')
+      client.say('bad', 'this one kills [[grandchild]] [[hang]]')
       client.say('good', 'this one does not')
       await client.next(frame => frame.type === 'accepted' && frame.id === 'good')
     }
@@ -257,7 +246,6 @@ test.concurrent('where no agent CLI is installed the first answer streams and sa
   )
   const drafts = new Set(client.frames.filter(frame => frame.type === 'draft').map(frame => frame.text))
   expect(drafts.size).toBeGreaterThan(3)
-  await pause(1)
   client.say('2', 'and now?')
   expect((await client.final('2')).text).toBe('You said: and now?')
 })

@@ -1,0 +1,54 @@
+// The page and the whole gateway: a person writes, the gateway dies in the middle, and the answer comes all the same.
+import { createServer } from 'node:net'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Home, makeHome, startGateway, token } from '../harness/gateway.ts'
+import { launch, watch } from './stage.ts'
+
+let browser: Browser
+let home: Home
+beforeAll(async () => {
+  browser = await launch()
+  home = await makeHome()
+})
+afterAll(async () => {
+  await browser.close()
+  await home.remove()
+})
+
+const freePort = () =>
+  new Promise<string>(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(String(typeof address === 'object' ? address?.port : 0)))
+    })
+  })
+
+test('a message written in the page is answered, also over a kill -9 of the gateway', async () => {
+  const env = { HTTP_PORT: await freePort(), CLAUDE_STAND_IN_STEP_MS: '150' }
+  const first = await startGateway(home, env)
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage()
+  const trouble = watch(page, first.url)
+  await page.goto(`${first.url}/chat?token=${token}`)
+  const say = async (text: string) => {
+    await page.fill('#box', text)
+    await page.press('#box', 'Enter')
+  }
+  const answers = () => page.locator('.prose').allInnerTexts()
+  await say('hello there')
+  await expect.poll(answers, { timeout: 10_000 }).toEqual(['turn 1: hello there'])
+  await say('one two three four five six seven eight')
+  await expect.poll(async () => (await answers()).at(-1), { timeout: 10_000 }).toMatch(/^turn 2: one two/)
+  await first.stop('SIGKILL')
+  const second = await startGateway(home, env)
+  await expect
+    .poll(answers, { timeout: 20_000 })
+    .toEqual(['turn 1: hello there', 'turn 3: one two three four five six seven eight'])
+  expect(await page.locator('.turn').count()).toBe(2)
+  await say('and a last one')
+  await expect.poll(async () => (await answers()).at(-1), { timeout: 10_000 }).toBe('turn 4: and a last one')
+  const refusedWhileDown = /ERR_CONNECTION_REFUSED|WebSocket connection|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/
+  expect(trouble.filter(line => !refusedWhileDown.test(line))).toEqual([])
+  if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/whole.png` })
+  await second.stop()
+})
