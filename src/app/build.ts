@@ -119,6 +119,7 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
     change: inbox.change,
     stop: inbox.stop,
     deliverWaiting: outbox.wake,
+    sent: shelf.sent,
     waiting: async lane => (await inbox.waiting(lane)).map(({ item, position }) => ({ event: item, position })),
     history: lane => history.of(lane, historyShown),
     final: eventKey => history.letter(finalKey(eventKey)),

@@ -2,7 +2,8 @@
 import type { RefusalReason } from './event.ts'
 
 export interface Socket {
-  send(text: string): void
+  /** True: the system has it already, and passes it on even if this process is killed now. */
+  send(text: string): boolean
   /** Resolves when the other side has answered a ping sent now, so that it has everything sent before. False: it is gone. */
   reached(): Promise<boolean>
   onText(listener: (text: string) => void): void

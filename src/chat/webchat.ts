@@ -12,6 +12,8 @@ export interface WebchatParts {
   stop(lane: string): boolean
   /** Sends what waits for this conversation; resolves when that is done. */
   deliverWaiting(lane: string): Promise<void>
+  /** The letter with this key has left: were we killed now, it would still arrive. */
+  sent(letterKey: string): void
   waiting(lane: string): Promise<readonly { readonly event: NewEvent; readonly position: number }[]>
   history(lane: string): readonly Said[]
   /** The final that was stored for an event, if there is one. */
@@ -26,7 +28,8 @@ export interface Webchat extends ChatAdapter {
 
 /** Somebody who listens to a conversation: a socket, or a request that waits for one final. */
 interface Client {
-  send(frame: ServerFrame): void
+  /** True: it is on its way and arrives even if this process is killed now. */
+  send(frame: ServerFrame): boolean
   /** Whether what was sent has arrived. */
   reached(): Promise<boolean>
 }
@@ -80,7 +83,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
     switch (frame.type) {
       case 'message': {
         const answer = await offer(eventOf(conversation, frame.id, frame.text))
-        if (answer.type === 'refused') return client.send({ type: 'refused', id: frame.id, reason: answer.reason })
+        if (answer.type === 'refused') return void client.send({ type: 'refused', id: frame.id, reason: answer.reason })
         client.send({ type: 'accepted', id: frame.id })
         if (answer.type === 'accepted' && answer.position > 0)
           tellAll(conversation, { type: 'waiting', id: frame.id, position: answer.position })
@@ -90,13 +93,13 @@ export function openWebchat(parts: WebchatParts): Webchat {
       case 'cancel': {
         const edited = frame.type === 'edit' ? eventOf(conversation, frame.id, frame.text) : null
         if (!(await parts.change(keyOf(conversation, frame.id), edited)))
-          return client.send({
+          return void client.send({
             type: 'action',
             id: frame.id,
             label: 'too late to change: it does not wait any more',
             phase: 'failed',
           })
-        if (edited) return client.send({ type: 'accepted', id: frame.id })
+        if (edited) return void client.send({ type: 'accepted', id: frame.id })
         tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
         return tellPositions(conversation)
       }
@@ -109,9 +112,10 @@ export function openWebchat(parts: WebchatParts): Webchat {
   }
 
   /** Resolves once one of those who listen has it; false: nobody did. */
-  async function deliver(conversation: string, frame: ServerFrame): Promise<boolean> {
-    const arrivals = everyone(conversation).map(async client => {
-      client.send(frame)
+  async function deliver(conversation: string, key: string, frame: ServerFrame): Promise<boolean> {
+    const clients = everyone(conversation)
+    if (clients.map(client => client.send(frame)).includes(true)) parts.sent(key)
+    const arrivals = clients.map(async client => {
       if (!(await client.reached())) throw new Error('gone')
     })
     return Promise.any(arrivals).then(
@@ -133,7 +137,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
       message.kind === 'notice'
         ? { type: 'action', id, label: message.text, phase: 'notice' }
         : { type: 'final', id, text: message.text, ok: message.ok }
-    if (!(await deliver(conversation, frame))) return { type: 'absent' }
+    if (!(await deliver(conversation, message.key, frame))) return { type: 'absent' }
     if (message.kind === 'final') await tellPositions(conversation)
     return posted
   }
@@ -204,6 +208,7 @@ function openWaiter(id: string) {
         mine = frame.type === 'final' && frame.id === id
         if (frame.type === 'final' && mine)
           settle({ type: 'final', id, text: frame.text, ok: frame.ok, delivered: sent.resolve })
+        return false
       },
       reached: async () => mine && sent.promise,
     },

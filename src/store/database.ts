@@ -5,6 +5,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 export interface Database {
   /** Runs in the next group commit. Resolves once it is on disk; rejects alone if `work` throws, with all if the commit fails. */
   write<T>(work: () => T): Promise<T>
+  /** Runs at once and without fsync: a kill does not undo it, a power cut may. For marks that only save a repetition. */
+  mark(work: () => void): void
   prepare(sql: string): StatementSync
   close(): Promise<void>
 }
@@ -32,6 +34,7 @@ const migrations = [
      attempts INTEGER NOT NULL DEFAULT 0,
      retries INTEGER NOT NULL DEFAULT 0,
      interrupted INTEGER NOT NULL DEFAULT 0,
+     sent INTEGER NOT NULL DEFAULT 0,
      ended_at INTEGER,
      why TEXT,
      UNIQUE (box, key)
@@ -108,6 +111,14 @@ export function openDatabase(path: string): Database {
 
   return {
     write,
+    mark(work) {
+      db.exec('PRAGMA synchronous = OFF')
+      try {
+        work()
+      } finally {
+        db.exec('PRAGMA synchronous = FULL')
+      }
+    },
     prepare: sql => db.prepare(sql),
     async close() {
       await write(() => undefined)

@@ -13,6 +13,8 @@ export interface Counts {
 
 export interface SqliteShelf extends Shelf {
   counts(box: Box): Counts
+  /** Notes, at once, that a letter which is being sent has left: after a crash it is not sent again. */
+  sent(key: string): void
   /** Forgets what ended before `cutoff`; what nobody fetched until then is given up. Returns how many went. */
   forgetBefore(cutoff: number, signal: AbortSignal): Promise<number>
 }
@@ -38,6 +40,8 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
   const sql = {
     last: db.prepare('SELECT at FROM items ORDER BY id DESC LIMIT 1'),
     recover: db.prepare(`UPDATE items SET state = 'waiting', interrupted = 1 WHERE box = ? AND state = 'running'`),
+    sent: db.prepare(`UPDATE items SET sent = 1 WHERE box = 'out' AND key = ? AND state = 'running'`),
+    left: db.prepare(`SELECT id FROM items WHERE box = ? AND state = 'running' AND sent = 1`),
     open: db.prepare(`SELECT ${columns} FROM items WHERE box = ? AND state IN ('waiting', 'running') ORDER BY id`),
     byKey: db.prepare('SELECT id FROM items WHERE box = ? AND key = ?'),
     insert: db.prepare(
@@ -50,7 +54,7 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
       `UPDATE items SET state = ?, ended_at = ?, why = ? WHERE id = ? AND state = 'running' RETURNING box`,
     ),
     later: db.prepare(
-      `UPDATE items SET state = 'waiting', not_before = ?, attempts = 0, retries = retries + ?, interrupted = 0
+      `UPDATE items SET state = 'waiting', not_before = ?, attempts = 0, retries = retries + ?, interrupted = 0, sent = 0
        WHERE id = ? AND state = 'running'`,
     ),
     cut: db.prepare(
@@ -118,6 +122,7 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
   return {
     recover: box =>
       db.write(() => {
+        for (const { id } of sql.left.all(box)) settleOne(Number(id), { type: 'done' })
         sql.recover.run(box)
         return sql.open.all(box).map(toRow)
       }),
@@ -156,6 +161,8 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
       }),
 
     read: async ids => ids.flatMap(id => sql.read.all(id)).map(toRow),
+
+    sent: key => db.mark(() => sql.sent.run(key)),
 
     watch(box, arrived) {
       watchers.set(box, arrived)

@@ -25,6 +25,7 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
       change: async () => false,
       stop: () => false,
       deliverWaiting: async () => undefined,
+      sent: () => undefined,
       waiting: async () => [],
       history: () => [],
       final: () => null,

@@ -113,14 +113,17 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
 
   const socket: Socket = {
     send(text) {
-      if (gone || ws.readyState !== ws.OPEN) return
+      if (gone || ws.readyState !== ws.OPEN) return false
       if (ws.bufferedAmount > limits.bufferedBytes) {
         warn({ buffered: ws.bufferedAmount }, 'socket reads too slowly')
         ws.close(1013, 'reading too slowly')
         // The close frame waits behind the rest; a reader that has stopped never sees it.
         setTimeout(() => ws.terminate(), limits.stopMs).unref()
         leave()
-      } else ws.send(text)
+        return false
+      }
+      ws.send(text)
+      return ws.bufferedAmount === 0
     },
     reached() {
       if (gone || ws.readyState !== ws.OPEN) return Promise.resolve(false)

@@ -1,0 +1,106 @@
+// Stopping: in good order when asked once, at once when asked twice, and never with anything left behind.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { eventually, exitOf, temporaryHome, unaccounted } from '../fakes/temporary.ts'
+import { connect } from '../harness/client.ts'
+import { processesWith } from '../harness/gateway.ts'
+
+describe.concurrent('asked to stop', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    test(`by ${signal} while a turn runs, it refuses what is new, delivers the answer and leaves with 0`, async ({
+      expect,
+    }) => {
+      await using home = await temporaryHome()
+      const first = await home.start()
+      const client = await connect(first.url, 'talk')
+      client.say('running', 'finish this [[tool:1200]]')
+      await client.next(frame => frame.type === 'action')
+      client.say('waiting', 'and then this')
+      await client.next(frame => frame.type === 'accepted' && frame.id === 'waiting')
+      first.child.kill(signal)
+      await eventually('the stop', () => first.output().includes('"msg":"stopping"'))
+      client.say('late', 'and this?')
+      expect((await client.next(frame => frame.type === 'refused')).reason).toMatch(/^Stopping: .*try again/)
+      expect((await client.final('running')).text).toBe('turn 1: finish this [[tool:1200]]')
+      expect(await client.closed).toMatchObject({ code: 1001 })
+      expect(await exitOf(first)).toBe(0)
+      expect(processesWith(home.dir)).toEqual([])
+      expect(existsSync(join(home.configDir, '.aetheel', 'gateway.json'))).toBe(false)
+      expect(home.begun()).toHaveLength(1)
+
+      const second = await home.start()
+      const back = await connect(second.url, 'talk')
+      expect((await back.final('waiting')).text).toBe('turn 2: and then this')
+      expect(back.frames.filter(frame => frame.type === 'final').map(frame => frame.id)).toEqual(['waiting'])
+      expect(home.begun().map(run => run.prompt)).toEqual(['finish this [[tool:1200]]', 'and then this'])
+      expect(await unaccounted(second)).toBe(0)
+    })
+
+  test('it gives a run that does not end its time, ends it, and takes it up again at the next start', async ({
+    expect,
+  }) => {
+    await using home = await temporaryHome()
+    const first = await home.start({ STOP_TIMEOUT_MS: '500' })
+    const client = await connect(first.url, 'slow')
+    client.say('1', 'I never end [[grandchild]] [[hang]]')
+    await eventually('the run', () => home.journal().some(entry => entry.what === 'grandchild'))
+    const asked = performance.now()
+    first.child.kill('SIGTERM')
+    expect(await exitOf(first)).toBe(0)
+    expect(performance.now() - asked).toBeGreaterThan(450)
+    expect(performance.now() - asked).toBeLessThan(5000)
+    expect(processesWith(home.dir)).toEqual([])
+    expect(client.frames.some(frame => frame.type === 'final')).toBe(false)
+
+    await home.start()
+    await eventually('the second run', () => home.begun().length === 2)
+    const [before, after] = home.begun()
+    expect(after).toMatchObject({ session: before?.session, resumed: true })
+    expect(after?.prompt).toMatch(/cut off and begins again now[\s\S]*I never end/)
+  })
+
+  test('a run that ignores the request is killed after its grace, and the exit is still 0', async ({ expect }) => {
+    await using home = await temporaryHome()
+    const gateway = await home.start({ STOP_TIMEOUT_MS: '0' })
+    const client = await connect(gateway.url)
+    client.say('1', 'I do not listen [[ignoreterm]] [[hang]]')
+    await client.next(frame => frame.type === 'draft')
+    await eventually('the run', () => home.begun().length === 1)
+    gateway.child.kill('SIGTERM')
+    expect(await exitOf(gateway)).toBe(0)
+    expect(processesWith(home.dir)).toEqual([])
+  })
+
+  test('twice, it leaves at once, with a code that is not 0 and without its children', async ({ expect }) => {
+    await using home = await temporaryHome()
+    const gateway = await home.start()
+    const client = await connect(gateway.url)
+    client.say('1', 'hold on [[ignoreterm]] [[grandchild]] [[hang]]')
+    await eventually('the run', () => home.journal().some(entry => entry.what === 'grandchild'))
+    gateway.child.kill('SIGTERM')
+    await eventually('the stop', () => gateway.output().includes('"msg":"stopping"'))
+    const asked = performance.now()
+    gateway.child.kill('SIGTERM')
+    expect(await exitOf(gateway)).toBe(1)
+    expect(performance.now() - asked).toBeLessThan(1000)
+    await eventually('no process', () => processesWith(home.dir).length === 0, 1000)
+    const again = await home.start()
+    const back = await connect(again.url)
+    back.say('2', 'and I am back')
+    expect((await back.final('2')).ok).toBe(true)
+  })
+
+  test('with nothing to do, it leaves soon, also with a client that does not listen', async ({ expect }) => {
+    await using home = await temporaryHome()
+    const gateway = await home.start()
+    const deaf = await connect(gateway.url)
+    deaf.socket.pause()
+    const asked = performance.now()
+    gateway.child.kill('SIGTERM')
+    expect(await exitOf(gateway)).toBe(0)
+    expect(performance.now() - asked).toBeLessThan(4000)
+    expect(processesWith(home.dir)).toEqual([])
+    deaf.socket.terminate()
+  })
+})
