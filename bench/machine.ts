@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export function describeMachine(): string {
   const memory = `${Math.round(totalmem() / 2 ** 30)} GB`
   const processor = cpus()[0]?.model.trim() || process.arch
-  return `${availableParallelism()} cores (${processor}), ${memory} of memory, ${type()} ${release()}, temporary files on ${fileSystem()}, Node ${process.version}`
+  return `${availableParallelism()} cores (${processor}), ${memory} of memory, ${type()} ${release().split('-')[0]}, temporary files on ${fileSystem()}, Node ${process.version}`
 }
 
 /** Busy processes, averaged over the last minute: above the number of cores, times are those of a queue. */

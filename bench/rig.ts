@@ -42,7 +42,11 @@ export async function launch(
     },
     stdio: ['ignore', 'pipe', openSync(log, 'a', 0o600)],
   })
+  // A benchmark that is interrupted takes its gateways along.
+  const end = () => child.kill()
+  process.on('exit', end)
   const exit = new Promise<void>(done => child.on('close', () => done()))
+  void exit.then(() => process.off('exit', end))
   const url = await new Promise<string>((ready, fail) => {
     let said = ''
     child.on('error', fail)

@@ -25,6 +25,7 @@ if (unknown.length > 0 || (values.write && positionals.length > 0)) {
   process.exit(2)
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 const began = performance.now()
 const before = load()
 const figures: Figure[] = []
@@ -46,11 +47,11 @@ process.exitCode = figures.some(({ ok }) => ok === false) ? 1 : 0
 /** Only what stands between the marks is replaced; the rest of the page is written by people. */
 function writeReport(text: string): void {
   const file = join(import.meta.dirname, 'README.md')
-  const marks = /(<!-- figures -->\n)[\s\S]*?(\n<!-- end of figures -->)/
+  const marks = /(<!-- figures -->\n)[\s\S]*?(<!-- end of figures -->)/
   const page = readFileSync(file, 'utf8')
   if (!marks.test(page)) throw new Error('bench/README.md has lost the marks between which the figures stand')
   writeFileSync(
     file,
-    page.replace(marks, (_, open: string, close: string) => `${open}${text}${close}`),
+    page.replace(marks, (_, open: string, close: string) => `${open}\n${text}\n\n${close}`),
   )
 }

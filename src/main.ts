@@ -1,9 +1,7 @@
 // The executable: arguments in, exit code out. Everything else is loaded when it is needed.
-import { enableCompileCache } from 'node:module'
+import product from '../package.json' with { type: 'json' }
+import { runCli } from './ui/index.ts'
 
-enableCompileCache()
-const { runCli } = await import('./ui/index.ts')
-const { default: product } = await import('../package.json', { with: { type: 'json' } })
 const app = () => import('./app/index.ts')
 
 // A reader that has gone away (`aetheel status | head -1`) is no error of ours.

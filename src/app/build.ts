@@ -66,7 +66,7 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
 
   const chats = new Map<string, ChatAdapter>()
   const letters = openLetters(chats)
-  const voice = { backend: backend.name, scrub, formatTime: timeFormat(config.timezone) }
+  const voice = { backend: backend.name, scrub, formatTime: timeFormat(config) }
   const deliver = openDelivery(chats, clock, tell)
   const stuck = (error: unknown) => tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
   const bug = (error: unknown) => log.error({ err: error }, 'a part broke')
@@ -126,6 +126,7 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
   })
   chats.set(webchat.name, webchat)
 
+  const scratch = openScratch(runsDir)
   const takeTurn = openTurns({
     backend,
     sessions,
@@ -157,7 +158,7 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
     history: lane => history.of(lane, historyHandedOver.messages),
     openLive: openDrafts(chats, clock, tell),
     letters: (taken, end) => letters(taken, wordingOf(end, voice)),
-    withScratch: openScratch(runsDir),
+    withScratch: scratch.use,
   })
 
   const intake = openIntake({
@@ -189,11 +190,20 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
     deliver,
     forgetOld: (signal: AbortSignal) => shelf.forgetBefore(clock.now() - config.retentionDays * 86_400_000, signal),
-    flush: sessionsFile.flush,
+    async flush() {
+      await scratch.tidied()
+      await sessionsFile.flush()
+    },
   }
 }
 
-function timeFormat(timeZone: string): (ms: number) => string {
+/** The zone is looked up with the first time to be told: Intl is 8 MB and 13 ms. */
+function timeFormat(config: Config): (ms: number) => string {
   return ms =>
-    new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short', hour: '2-digit', minute: '2-digit' }).format(ms)
+    new Intl.DateTimeFormat('en-GB', {
+      timeZone: config.timezone,
+      weekday: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+    }).format(ms)
 }

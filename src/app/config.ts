@@ -60,6 +60,8 @@ export type Loaded =
       readonly config: Config
       readonly warnings: readonly string[]
       readonly values: readonly ShownValue[]
+      /** Whether somebody chose it. Cheaper than `values`, which asks the machine for every default. */
+      isSet(key: OptionKey): boolean
       /** The environment with `.env` and `env.vars` underneath: what `config.agent.env` picks from. */
       readonly environment: Variables
     }
@@ -93,6 +95,7 @@ export async function loadConfig({ flags, env, cwd }: LoadFrom): Promise<Loaded>
     get values() {
       return shownValues(settled, folder, sources, scrub)
     },
+    isSet: key => settled.from.get(key) !== 'default',
     environment: Object.freeze(environment),
   }
 }

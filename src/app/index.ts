@@ -25,7 +25,7 @@ export async function start(flags: Flags): Promise<number> {
   const stop = stopOnSignals()
   const log = await openLog(loaded.config.log, secretScrubber(loaded), process.stderr as NodeJS.WriteStream)
   try {
-    const anyPort = loaded.values.some(value => value.key === 'http.port' && value.from === 'default')
+    const anyPort = !loaded.isSet('http.port')
     const gateway = await openGateway({ loaded, log, anyPort }, stop)
     process.stdout.write(welcome(gateway))
     await gateway.closed

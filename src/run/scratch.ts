@@ -1,15 +1,32 @@
-// A folder for one run, removed when the run is over.
+// A folder for each run, removed when the run is over.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-export function openScratch(runsDir: string) {
-  return async <T>(use: (dir: string) => Promise<T>): Promise<T> => {
-    await mkdir(runsDir, { recursive: true, mode: 0o700 })
-    const dir = await mkdtemp(join(runsDir, 'run-'))
-    try {
-      return await use(dir)
-    } finally {
-      await rm(dir, { recursive: true, force: true })
-    }
+export interface Scratch {
+  use<T>(run: (dir: string) => Promise<T>): Promise<T>
+  /** Resolves when every folder that is no longer used is gone. */
+  tidied(): Promise<void>
+}
+
+export function openScratch(runsDir: string): Scratch {
+  const removing = new Set<Promise<void>>()
+  const made = mkdir(runsDir, { recursive: true, mode: 0o700 })
+  // A failure is told by the first run that needs it.
+  made.catch(() => undefined)
+  return {
+    async use(run) {
+      await made
+      const dir = await mkdtemp(join(runsDir, 'run-'))
+      try {
+        return await run(dir)
+      } finally {
+        // The answer does not wait for the broom; whatever it leaves, the next start removes.
+        const removal: Promise<void> = rm(dir, { recursive: true, force: true })
+          .catch(() => undefined)
+          .finally(() => removing.delete(removal))
+        removing.add(removal)
+      }
+    },
+    tidied: async () => void (await Promise.all(removing)),
   }
 }

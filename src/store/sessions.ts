@@ -19,12 +19,16 @@ export function openSessions(db: Database, clock: Clock, changed: () => void): S
     forget: db.prepare('DELETE FROM sessions WHERE lane = ?'),
     all: db.prepare('SELECT lane, session FROM sessions WHERE confirmed = 1 ORDER BY lane'),
   }
+  const find = (lane: string, backend: string) => {
+    const row = sql.find.get(lane, backend) as { session: string; confirmed: number } | undefined
+    return row ? { id: row.session, confirmed: row.confirmed === 1 } : null
+  }
   return {
-    async find(lane, backend) {
-      const row = sql.find.get(lane, backend) as { session: string; confirmed: number } | undefined
-      return row ? { id: row.session, confirmed: row.confirmed === 1 } : null
-    },
+    find: async (lane, backend) => find(lane, backend),
     async remember(lane, backend, session, confirmed) {
+      // Every turn comes by here with what is known already.
+      const known = find(lane, backend)
+      if (known?.id === session && known.confirmed === confirmed) return
       await db.write(() => sql.put.run(lane, backend, session, confirmed ? 1 : 0, clock.now()))
       if (confirmed) changed()
     },

@@ -1,4 +1,5 @@
 // A home that lasts as long as one test: `await using home = await temporaryHome()`. What was started in it ends with it.
+import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { type Home, makeHome, processesWith, type RunningGateway, startGateway, token } from '../harness/gateway.ts'
 
@@ -66,9 +67,10 @@ export async function eventually(what: string, isSo: () => boolean | Promise<boo
 
 export const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
+/** Also false for one that has ended and whose parent has not looked yet. */
 export function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0)
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false
   }
