@@ -161,8 +161,8 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
       ? 0
       : (lane.running === null ? 0 : 1) + lane.waiting.length + lane.arriving + (isNew ? waitingLanes(now) + 1 : 0)
     if (start) occupy(lane)
-    // What is refused takes no room, also not for the moment it takes to write the refusal down.
-    const room = why === null ? 1 : 0
+    // Only what will wait takes room while it is written down: not what is refused, and not what begins at once.
+    const room = why === null && !start ? 1 : 0
     lane.arriving += room
     arriving += room
     let stored: Awaited<ReturnType<Shelf['put']>> | null = null
