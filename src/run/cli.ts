@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentEvent, Backend, BackendCheck, Ended, Turn } from '../base/agent.ts'
 import { type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
+import { runMark } from './strays.ts'
 import { findProgram } from './which.ts'
 
 /** What is particular to one CLI. Pure: arguments and input out, lines in. */
@@ -70,7 +71,7 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     const file = findProgram(parts.program, parts.environment.PATH)
     if (!file)
       return { ok: false, detail: `${dialect.name}: the program "${parts.program}" was not found. ${dialect.install}` }
-    const probe = startProcess({ file, args: ['--version'], env, cwd: process.cwd(), input: '', scratchDir: null })
+    const probe = startProcess({ file, args: ['--version'], env, cwd: process.cwd(), input: '' })
     const stop = () => probe.kill()
     const patience = setTimeout(stop, 20_000)
     signal.addEventListener('abort', stop, { once: true })
@@ -101,10 +102,10 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     const child = startProcess({
       file: parts.program,
       args: dialect.arguments(turn, systemPromptFile),
-      env,
+      // Inherited by all that it starts: a gateway that was killed is found out by it (strays.ts).
+      env: { ...env, [runMark]: turn.scratchDir },
       cwd: turn.workingDir,
       input: dialect.input(turn),
-      scratchDir: turn.scratchDir,
     })
     const kill = () => child.kill()
     signal.addEventListener('abort', kill, { once: true })

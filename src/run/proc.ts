@@ -29,16 +29,23 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Tells a process from a later one with the same number; null where the system does not tell. */
-export function startedAt(pid: number): string | null {
-  return readStat(pid)?.startedAt ?? null
+/** Processes whose environment holds `entry` (or an entry that begins so). Empty where the system does not tell. */
+export function withEnvironment(entry: string): readonly number[] {
+  if (process.platform !== 'linux') return []
+  return numbered('/proc').filter(pid => {
+    try {
+      return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${Buffer.from(entry).toString('latin1')}`)
+    } catch {
+      return false // gone already, or somebody else's
+    }
+  })
 }
 
 function table(): readonly Row[] {
   if (process.platform === 'linux')
-    return readdirSync('/proc').flatMap(name => {
-      const stat = /^\d+$/.test(name) ? readStat(Number(name)) : null
-      return stat ? [{ pid: Number(name), parent: stat.parent }] : []
+    return numbered('/proc').flatMap(pid => {
+      const stat = readStat(pid)
+      return stat ? [{ pid, parent: stat.parent }] : []
     })
   if (process.platform === 'win32') return []
   const listing = spawnSync('ps', ['-axo', 'pid=,ppid='], { encoding: 'utf8' }).stdout ?? ''
@@ -48,13 +55,18 @@ function table(): readonly Row[] {
   })
 }
 
-function readStat(pid: number): { state: string; parent: number; startedAt: string } | null {
+const numbered = (dir: string) =>
+  readdirSync(dir)
+    .filter(name => /^\d+$/.test(name))
+    .map(Number)
+
+function readStat(pid: number): { state: string; parent: number } | null {
   if (process.platform !== 'linux') return null
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name stands in brackets and may itself hold spaces and brackets.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0] ?? '', parent: Number(fields[1]), startedAt: fields[19] ?? '' }
+    return { state: fields[0] ?? '', parent: Number(fields[1]) }
   } catch {
     return null
   }

@@ -1,9 +1,7 @@
 // One child process from spawn to its last descendant: bounded output, its own group, nothing survives an abort.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
-import { descendants, isAlive, startedAt } from './proc.ts'
+import { descendants, isAlive } from './proc.ts'
 
 export interface ProcessOrder {
   readonly file: string
@@ -12,8 +10,6 @@ export interface ProcessOrder {
   readonly cwd: string
   /** Written to stdin, which is then closed. */
   readonly input: string
-  /** Gets a file `pid`, so that a gateway that was killed finds what it left behind. Null: too short-lived for that. */
-  readonly scratchDir: string | null
 }
 
 export interface ProcessEnd {
@@ -83,7 +79,6 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
   child.stderr?.on('data', (chunk: Buffer) => stderr.feed(chunk))
   child.stdin?.on('error', () => undefined /* it need not read its input: EPIPE is no failure of the run */)
   child.stdin?.end(order.input)
-  if (pid !== undefined && order.scratchDir !== null) notePid(pid, order.scratchDir)
 
   const end = new Promise<ProcessEnd>(resolve => {
     let done = false
@@ -149,15 +144,6 @@ export function signalOne(pid: number, signal: NodeJS.Signals): void {
 
 export function signalGroup(pid: number, signal: NodeJS.Signals): void {
   signalOne(-pid, signal)
-}
-
-/** At once and not later: a gateway killed in between would not know its child. */
-function notePid(pid: number, dir: string): void {
-  try {
-    writeFileSync(join(dir, 'pid'), JSON.stringify({ pid, startedAt: startedAt(pid) }), { mode: 0o600 })
-  } catch {
-    // A full disk must not stop the turn; the child is then only found by its closed pipes.
-  }
 }
 
 /** Splits on \n only: U+2028 and the like are ordinary characters inside JSON. */

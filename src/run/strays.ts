@@ -1,33 +1,27 @@
 // Runs of a gateway that was killed: their processes are ended and their folders removed before anything starts.
-import { readdir, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { descendants, isAlive, startedAt } from './proc.ts'
-import { signalGroup, signalOne } from './process.ts'
+import { readdir, rm } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { isAlive, withEnvironment } from './proc.ts'
+import { signalOne } from './process.ts'
+
+/** In the environment of every run, with its folder: there before the process is, unlike a note of its number. */
+export const runMark = 'AETHEEL_RUN'
 
 /** Ends what earlier runs left in `runsDir`; returns how many processes that were. */
 export async function endStrays(runsDir: string): Promise<number> {
-  let ended = 0
-  for (const name of await readdir(runsDir).catch(() => [])) {
-    const dir = join(runsDir, name)
-    const pid = await strayPid(dir)
-    if (pid !== null) {
-      const tree = [pid, ...descendants(pid)]
-      signalGroup(pid, 'SIGKILL')
-      for (const one of tree) signalOne(one, 'SIGKILL')
-      for (let i = 0; i < 200 && tree.some(isAlive); i++) await new Promise(resolve => setTimeout(resolve, 10))
-      ended += tree.length
+  const left = await readdir(runsDir).catch(() => [])
+  if (left.length === 0) return 0
+  const ended = new Set<number>()
+  // Again until there is none: one may have started another in the meantime.
+  for (let round = 0; round < 300; round++) {
+    const strays = withEnvironment(`${runMark}=${runsDir}${sep}`).filter(isAlive)
+    if (strays.length === 0) break
+    for (const pid of strays) {
+      signalOne(pid, 'SIGKILL')
+      ended.add(pid)
     }
-    await rm(dir, { recursive: true, force: true })
+    await new Promise(resolve => setTimeout(resolve, 10))
   }
-  return ended
-}
-
-/** Only a process that has the number and the birth time that were noted is ours. */
-async function strayPid(dir: string): Promise<number | null> {
-  try {
-    const noted = JSON.parse(await readFile(join(dir, 'pid'), 'utf8')) as { pid: number; startedAt: string | null }
-    return noted.startedAt !== null && startedAt(noted.pid) === noted.startedAt ? noted.pid : null
-  } catch {
-    return null
-  }
+  await Promise.all(left.map(name => rm(join(runsDir, name), { recursive: true, force: true })))
+  return ended.size
 }

@@ -27,7 +27,11 @@ export const faults: Record<string, { readonly file: string; readonly find: stri
     find: "if (outcome.type !== 'cut') follow(",
     put: 'setTimeout(() => void db.write(() => follow(outcome.followUps ?? [], [])), 200); if (false) follow(',
   },
-  'leave what ran before running': { file: 'run/strays.ts', find: 'if (pid !== null) {', put: 'if (pid === -1) {' },
+  'leave what ran before running': {
+    file: 'run/strays.ts',
+    find: 'if (left.length === 0) return 0',
+    put: 'if (left.length >= 0) return 0',
+  },
   'the newest first': {
     file: 'lanes/mirror.ts',
     find: 'const head = lane.waiting[0]\n        if (lane.running !== null',

@@ -32,6 +32,7 @@ async function usedHome(): Promise<TemporaryHome> {
 describe.concurrent('a damaged database', () => {
   const damages: Record<string, (file: string) => void> = {
     'cut in half': file => truncateSync(file, Math.floor(statSync(file).size / 2)),
+    'cut short by one page': file => truncateSync(file, statSync(file).size - 4096),
     'cut to a few bytes': file => truncateSync(file, 50),
     'overwritten with something else': file => writeFileSync(file, 'this is not a database at all\n'.repeat(1000)),
   }

@@ -206,6 +206,22 @@ test.concurrent('a turn cut off by kill -9 is taken up in its session and told s
   expect(before?.prompt).not.toContain('cut off')
 })
 
+test.concurrent('what a run started is ended by the next start, also when the run itself died with the gateway', async ({
+  expect,
+}) => {
+  await using home = await temporaryHome()
+  const first = await home.start({ CLAUDE_STAND_IN_STEP_MS: '100' })
+  const client = await connect(first.url)
+  client.say('1', 'one two three four five six seven eight nine [[grandchild]]')
+  await client.next(frame => frame.type === 'draft' && (frame.text ?? '') !== '')
+  await first.stop('SIGKILL')
+  await eventually('the end of the run', () => !isAlive(home.begun()[0]?.pid ?? 0))
+  const grandchild = Number(home.journal().find(entry => entry.what === 'grandchild')?.child)
+  expect(isAlive(grandchild)).toBe(true)
+  await home.start()
+  expect(isAlive(grandchild)).toBe(false)
+})
+
 test.concurrent('a message that was cut off three times is set aside, visibly, and the lane goes on', async ({
   expect,
 }) => {
