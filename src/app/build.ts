@@ -115,11 +115,20 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
     stuck,
   })
 
+  const intake = openIntake({
+    inbox,
+    tell,
+    maxCharacters,
+    reason: (why, depth) =>
+      explainRefusal(why, { depth, max: why === 'too-long' ? maxCharacters : config.queue.maxDepth }),
+  })
+
   const webchat = knownChats.webchat({
-    change: inbox.change,
+    change: intake.change,
     stop: inbox.stop,
     deliverWaiting: outbox.wake,
     sent: shelf.sent,
+    broke: bug,
     waiting: async lane => (await inbox.waiting(lane)).map(({ item, position }) => ({ event: item, position })),
     history: lane => history.of(lane, historyShown),
     final: eventKey => history.letter(finalKey(eventKey)),
@@ -161,12 +170,6 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
     withScratch: scratch.use,
   })
 
-  const intake = openIntake({
-    inbox,
-    tell,
-    maxCharacters,
-    reason: (why, depth) => explainRefusal(why, { depth, max: config.queue.maxDepth }),
-  })
   const report = openStatus({
     version,
     backend: backend.name,

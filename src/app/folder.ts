@@ -58,7 +58,8 @@ const noteFile = (configDir: string) => join(stateDir(configDir), 'gateway.json'
 
 async function readOrMakeToken(file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch(() => '')
-  if (kept.trim().length >= 16) return kept.trim()
+  // The same rule as for HTTP_TOKEN: it goes into headers, links and cookies.
+  if (/^[!-~]{16,512}$/.test(kept.trim())) return kept.trim()
   const made = randomBytes(24).toString('base64url')
   await writeWhole(file, `${made}\n`)
   return made

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { Backend } from '../base/agent.ts'
 import { scrubber } from '../base/scrub.ts'
 import { chooseBackend, cutOff, endStrays } from '../run/index.ts'
-import { type Database, DatabaseUnusable, openDatabase } from '../store/index.ts'
+import { type Database, DatabaseUnusable, inWords, openDatabase } from '../store/index.ts'
 import { type OpenHttp, openHttp } from '../ui/index.ts'
 import { buildGateway, type Gateway } from './build.ts'
 import { systemClock as clock } from './clock.ts'
@@ -75,7 +75,9 @@ export async function openGateway(
     return { url: http.url, token, backend: choice.backend.name, note: choice.note, closed }
   } catch (error) {
     await db.close()
-    throw error
+    // Damage inside the file shows only when it is read.
+    const told = inWords(error, folder.database)
+    throw told instanceof DatabaseUnusable ? new CannotStart(told.message, { cause: error }) : error
   }
 }
 

@@ -32,6 +32,8 @@ export async function start(flags: Flags): Promise<number> {
     return 0
   } catch (error) {
     if (!(error instanceof CannotStart)) throw error
+    // Asked to stop before it was up: what was cut off on the way is no failure.
+    if (stop.aborted) return 0
     process.stderr.write(`aetheel: ${error.message}\n`)
     return 1
   }
@@ -110,5 +112,5 @@ function secretScrubber({ config, environment }: Ready): (line: string) => strin
 }
 
 function welcome({ url, token, backend, note }: { url: string; token: string; backend: string; note: string }): string {
-  return `\nAetheel is ready. Backend: ${backend} (${note}).\n\n  WebChat  ${url}/chat?token=${token}\n\nCtrl-C stops it.\n`
+  return `\nAetheel is ready. Backend: ${backend} (${note}).\n\n  WebChat  ${url}/chat?token=${encodeURIComponent(token)}\n\nCtrl-C stops it.\n`
 }

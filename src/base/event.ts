@@ -84,6 +84,9 @@ export interface Refused {
 }
 export type RefusalReason = 'busy' | 'full' | 'stopping' | 'too-long' | 'empty' | 'not-stored'
 
+/** What became of an edit or a cancellation: where it came to nothing, what waited waits as it was. */
+export type Changed = { readonly changed: true } | { readonly changed: false; readonly reason: string }
+
 /** Resolves only after the commit: accepted means on disk. */
 export type EventSink = (event: NewEvent) => Promise<Accepted | Duplicate | Refused>
 

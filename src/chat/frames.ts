@@ -1,8 +1,10 @@
 // The wire of WebChat: what clients may say, checked, and what they are told.
 import * as v from 'valibot'
 import type { Said } from '../base/history.ts'
+import { excerpt } from '../base/scrub.ts'
 
-const id = v.pipe(v.string(), v.minLength(1), v.maxLength(128))
+// Half a surrogate pair cannot be stored, so two such ids would become one.
+const id = v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}]{1,128}$/u))
 
 const clientFrame = v.variant('type', [
   v.object({ type: v.literal('message'), id, text: v.string() }),
@@ -49,6 +51,6 @@ export function parseFrame(text: string): Parsed {
   return {
     ok: false,
     id: given.success ? given.output.id : null,
-    reason: `That frame was not understood (${result.issues[0].message}). Known types: message, edit, cancel, stop; an id has 1 to 128 characters.`,
+    reason: `That frame was not understood (${excerpt(result.issues[0].message, 120)}). Known types: message, edit, cancel, stop; an id has 1 to 128 characters.`,
   }
 }

@@ -1,14 +1,14 @@
 // WebChat: the chat of the browser page, the terminal and other programs, over WebSocket or HTTP.
 
 import type { ChatAdapter, Letter, Outgoing, Posted } from '../base/chat.ts'
-import type { Accepted, Duplicate, EventSink, Message, NewEvent, Place, Refused } from '../base/event.ts'
+import type { Accepted, Changed, Duplicate, EventSink, Message, NewEvent, Place, Refused } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
 import type { MessageReply, NewMessage, Socket } from '../base/socket.ts'
 import { type ClientFrame, parseFrame, type ServerFrame } from './frames.ts'
 
 export interface WebchatParts {
   /** Edits (null: cancels) a waiting message. */
-  change(key: string, message: NewEvent | null): Promise<boolean>
+  change(key: string, message: NewEvent | null): Promise<Changed>
   stop(lane: string): boolean
   /** Sends what waits for this conversation; resolves when that is done. */
   deliverWaiting(lane: string): Promise<void>
@@ -16,6 +16,8 @@ export interface WebchatParts {
   sent(letterKey: string): void
   waiting(lane: string): Promise<readonly { readonly event: NewEvent; readonly position: number }[]>
   history(lane: string): readonly Said[]
+  /** Something failed that nobody waits for. */
+  broke(error: unknown): void
   /** The final that was stored for an event, if there is one. */
   final(eventKey: string): Letter | null
 }
@@ -92,15 +94,10 @@ export function openWebchat(parts: WebchatParts): Webchat {
       case 'edit':
       case 'cancel': {
         const edited = frame.type === 'edit' ? eventOf(conversation, frame.id, frame.text) : null
-        if (!(await parts.change(keyOf(conversation, frame.id), edited)))
-          return void client.send({
-            type: 'action',
-            id: frame.id,
-            label: 'too late to change: it does not wait any more',
-            phase: 'failed',
-          })
-        if (edited) return void client.send({ type: 'accepted', id: frame.id })
-        tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
+        const answer = await parts.change(keyOf(conversation, frame.id), edited)
+        if (!answer.changed) client.send({ type: 'action', id: frame.id, label: answer.reason, phase: 'failed' })
+        else if (edited) client.send({ type: 'accepted', id: frame.id })
+        else tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
         return tellPositions(conversation)
       }
       case 'stop':
@@ -157,14 +154,19 @@ export function openWebchat(parts: WebchatParts): Webchat {
 
     connect(socket, conversation) {
       const client: Client = { send: frame => socket.send(JSON.stringify(frame)), reached: () => socket.reached() }
+      const broke = (error: unknown) => {
+        parts.broke(error)
+        // The other side connects again and then learns where things stand.
+        socket.close(1011, 'internal error')
+      }
       client.send({ type: 'hello', conversation })
       socket.onClose(enter(conversation, client))
       socket.onText(text => {
         const parsed = parseFrame(text)
-        if (parsed.ok) void heard(conversation, client, parsed.frame)
+        if (parsed.ok) heard(conversation, client, parsed.frame).catch(broke)
         else client.send({ type: 'refused', id: parsed.id, reason: parsed.reason })
       })
-      void catchUp(conversation, client)
+      catchUp(conversation, client).catch(broke)
     },
 
     async message({ conversation, id, text }, wait, signal) {

@@ -1,5 +1,5 @@
 // Checks what comes in and hands it to the lanes; each received event is accepted, known or refused with a reason.
-import type { EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
+import type { Changed, EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
 
@@ -13,6 +13,8 @@ export interface IntakeParts {
 
 export interface Intake {
   readonly accept: EventSink
+  /** Edits (null: cancels) what waits, under the same rules as what is new. Never rejects. */
+  change(key: string, event: NewEvent | null): Promise<Changed>
   /** From now on everything is refused. */
   close(): void
 }
@@ -32,7 +34,25 @@ export function openIntake({ inbox, tell, maxCharacters, reason }: IntakeParts):
     return { type: 'refused', why, reason: reason(why, depth) }
   }
 
+  const notStored = (error: unknown) =>
+    tell({
+      type: 'workspace-trouble',
+      file: 'the database',
+      why: error instanceof Error ? error.message : String(error),
+    })
+
   return {
+    async change(key, event) {
+      const unchanged = (why: string) => ({ changed: false, reason: `Not changed. ${why}` }) as const
+      const why = event === null ? null : objection(event)
+      if (why !== null) return unchanged(reason(why, inbox.depth().waiting))
+      try {
+        return (await inbox.change(key, event)) ? { changed: true } : unchanged('It does not wait any more.')
+      } catch (error) {
+        notStored(error)
+        return unchanged('It could not be stored; try again in a moment.')
+      }
+    },
     async accept(event) {
       const why = objection(event)
       try {
@@ -47,11 +67,7 @@ export function openIntake({ inbox, tell, maxCharacters, reason }: IntakeParts):
         return put
       } catch (error) {
         // The disk did not take it, so it was not accepted, and whoever sent it must know.
-        tell({
-          type: 'workspace-trouble',
-          file: 'the database',
-          why: error instanceof Error ? error.message : String(error),
-        })
+        notStored(error)
         return refuse(event, why ?? 'not-stored', inbox.depth().waiting)
       }
     },

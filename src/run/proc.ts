@@ -34,7 +34,9 @@ export function withEnvironment(entry: string): readonly number[] {
   if (process.platform !== 'linux') return []
   return numbered('/proc').filter(pid => {
     try {
-      return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${Buffer.from(entry).toString('latin1')}`)
+      return `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(
+        `\0${Buffer.from(entry).toString('latin1')}`,
+      )
     } catch {
       return false // gone already, or somebody else's
     }

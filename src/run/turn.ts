@@ -78,7 +78,7 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
       ms: clock.now() - began,
       ok: ended.ok,
       why: ended.ok ? null : ended.why,
-      detail: ended.ok ? '' : ended.detail,
+      detail: ended.ok ? '' : withoutWords(ended.detail, promptFor(taken, true)),
       usage: run.usage,
     })
     return outcomeOf(taken, run, lost, signal)
@@ -230,4 +230,10 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
 
 export function wordsOf({ what }: NewEvent): string {
   return 'text' in what ? what.text : what.instruction
+}
+
+/** A CLI may repeat the prompt in its last words; what people said must not reach the log with them. */
+function withoutWords(detail: string, prompt: string): string {
+  const pieces = prompt.split('\n').flatMap(line => line.trim().match(/.{1,24}/gsu) ?? [])
+  return pieces.filter(piece => piece.length >= 4).reduce((text, piece) => text.replaceAll(piece, '…'), detail)
 }

@@ -8,25 +8,24 @@ export interface Wording {
   readonly kind: Letter['kind']
   readonly text: string
   readonly ok: boolean
+  /** Tells one notice about a message from the next. */
+  readonly mark?: string
 }
 
 /** The key of the first (often only) piece of an event's final. */
 export const finalKey = (eventKey: string) => `${eventKey}#final`
 
 export function openLetters(chats: ReadonlyMap<string, ChatAdapter>) {
-  return (
-    taken: Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier' | 'retries'>,
-    wording: Wording,
-  ): readonly FollowUp[] => [
-    ...(wording.kind === 'final' ? taken.earlier.flatMap(one => lettersTo(one.item, one.key, 0, together)) : []),
-    ...lettersTo(taken.item, taken.key, taken.retries, wording),
+  return (taken: Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier'>, wording: Wording): readonly FollowUp[] => [
+    ...(wording.kind === 'final' ? taken.earlier.flatMap(one => lettersTo(one.item, one.key, together)) : []),
+    ...lettersTo(taken.item, taken.key, wording),
   ]
 
-  function lettersTo(event: NewEvent, key: string, retries: number, { kind, text, ok }: Wording): readonly FollowUp[] {
+  function lettersTo(event: NewEvent, key: string, { kind, text, ok, mark = '' }: Wording): readonly FollowUp[] {
     const { replyTo: place, what } = event
     if (!place) return []
     const about = what.kind === 'message' ? what.id : null
-    const base = kind === 'final' ? finalKey(key) : `${key}#notice-${retries}`
+    const base = kind === 'final' ? finalKey(key) : `${key}#notice-${mark}`
     return pieces(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => ({
       box: 'out',
       lane: `${place.chat}:${place.conversation}`,

@@ -19,6 +19,7 @@ export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): 
       return {
         kind: 'notice',
         ok: true,
+        mark: String(end.until),
         text: `${explain({ why: end.why, detail: '', backend }, scrub, formatTime)} I will try again at ${formatTime(end.until)}.`,
       }
     case 'set-aside':

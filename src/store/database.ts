@@ -115,6 +115,8 @@ export function openDatabase(path: string): Database {
       db.exec('PRAGMA synchronous = OFF')
       try {
         work()
+      } catch {
+        // A full disk: what it would have saved is repeated after a crash. Thrown, it would fail a letter that was sent.
       } finally {
         db.exec('PRAGMA synchronous = FULL')
       }
@@ -152,11 +154,13 @@ function migrate(db: DatabaseSync, path: string): void {
   // Also takes the exclusive lock, so that a second gateway is refused here and not at its first message.
   db.exec('BEGIN IMMEDIATE')
   for (const sql of migrations.slice(version)) db.exec(sql)
-  db.exec(`PRAGMA user_version = ${migrations.length}`)
+  // Only when it changes: a file that turns out to be damaged must be found as it was.
+  if (version < migrations.length) db.exec(`PRAGMA user_version = ${migrations.length}`)
   db.exec('COMMIT')
 }
 
-function inWords(error: unknown, path: string): unknown {
+/** What SQLite says about the file, in words for the owner; anything else as it came. */
+export function inWords(error: unknown, path: string): unknown {
   if (!(error instanceof Error)) return error
   const code = 'errcode' in error ? Number(error.errcode) & 0xff : 0
   const options = { cause: error }
@@ -190,7 +194,10 @@ const damaged = (path: string, options?: ErrorOptions) =>
 
 /** SQLite notices a file that was cut off only when it reads a missing page; the size tells at once. */
 function refuseCutFile(path: string): void {
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found && !found.isFile())
+    throw new DatabaseUnusable('damaged', `${path} is not a file. Move it away and start again.`)
+  const size = found?.size ?? 0
   if (size === 0 || (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
   const header = Buffer.alloc(100)
   const file = openSync(path, 'r')

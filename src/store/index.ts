@@ -1,5 +1,5 @@
 // What survives a restart.
-export { type Database, DatabaseUnusable, openDatabase } from './database.ts'
+export { type Database, DatabaseUnusable, inWords, openDatabase } from './database.ts'
 export { openMirrorFile, writeWhole } from './files.ts'
 export { openHistory } from './history.ts'
 export { openSessions } from './sessions.ts'

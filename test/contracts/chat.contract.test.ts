@@ -22,10 +22,13 @@ interface Platform {
 const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
   async webchat() {
     const chat = chats.webchat({
-      change: async () => false,
+      change: async () => ({ changed: false, reason: 'too late' }),
       stop: () => false,
       deliverWaiting: async () => undefined,
       sent: () => undefined,
+      broke: error => {
+        throw error
+      },
       waiting: async () => [],
       history: () => [],
       final: () => null,

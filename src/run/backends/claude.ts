@@ -133,7 +133,8 @@ function diagnose(said: string, status = 0): FailureReason {
     return 'not-logged-in'
   if (status === 429 || /usage limit|rate.?limit|limit reached|hit your limit/i.test(said)) return 'rate-limited'
   if (status >= 500 || /overloaded|connection error|ECONNREFUSED|ETIMEDOUT/i.test(said)) return 'overloaded'
-  if (/usage policy|refus/i.test(said)) return 'refused'
+  // Any other 4xx: this request will not be accepted the next time either.
+  if (status >= 400 || /usage policy|refus/i.test(said)) return 'refused'
   return 'crashed'
 }
 

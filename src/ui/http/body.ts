@@ -14,7 +14,9 @@ export type Body =
 
 const schema = v.object({
   text: v.string('must be a string'),
-  id: v.optional(v.pipe(v.string('must be a string'), v.regex(/^[^\p{Cc}]{1,128}$/u, 'must have 1 to 128 characters'))),
+  id: v.optional(
+    v.pipe(v.string('must be a string'), v.regex(/^[^\p{Cc}\p{Cs}]{1,128}$/u, 'must have 1 to 128 characters')),
+  ),
   conversation: v.optional(
     v.pipe(v.string('must be a string'), v.regex(conversationName, 'must match [A-Za-z0-9._-]{1,64}')),
   ),

@@ -1,0 +1,164 @@
+// Things that once went wrong, each with the circumstances in which it did.
+import { mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { smallDisk, whyNoSmallDisk } from '../fakes/small-disk.ts'
+import { eventually, exitOf, pause, temporaryHome } from '../fakes/temporary.ts'
+import { connect } from '../harness/client.ts'
+import { runCommand, standIn } from '../harness/gateway.ts'
+
+const isNotice = (frame: { type: string; phase?: string }) => frame.type === 'action' && frame.phase === 'notice'
+
+const noDisk = whyNoSmallDisk()
+const full = `on a full disk a change that cannot be stored is told, and the gateway lives${noDisk === null ? '' : ` (skipped: ${noDisk})`}`
+
+test.skipIf(noDisk !== null)(full, async () => {
+  using disk = smallDisk(8)
+  await using home = await temporaryHome()
+  const gateway = await home.start({ CONFIG_DIR: join(disk.dir, 'config') })
+  const client = await connect(gateway.url)
+  client.say('a', 'busy [[tool:1500]]')
+  client.say('b', 'waits')
+  await client.next(frame => frame.type === 'accepted' && frame.id === 'b')
+  disk.fill()
+  client.send({ type: 'edit', id: 'b', text: 'z'.repeat(100_000) })
+  const told = await client.next(frame => frame.type === 'action' && frame.phase === 'failed' && frame.id === 'b')
+  expect(told.label).toMatch(/could not be stored/)
+  disk.makeRoom()
+  expect((await client.final('b')).text).toBe('turn 2: waits')
+})
+
+test('a text that is too long is told the real limit', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url)
+  client.say('long', 'x'.repeat(250_000))
+  expect((await client.next(frame => frame.type === 'refused')).reason).toContain('more than 200000 characters')
+})
+
+test('a limit that is met twice is told twice', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url)
+  const inSeconds = (n: number) => Math.ceil(Date.now() / 1000) + n
+  client.say('1', `work [[limit:${inSeconds(1)}]]`)
+  await client.next(isNotice)
+  client.send({ type: 'edit', id: '1', text: `work [[limit:${inSeconds(60)}]]` })
+  await eventually('a second notice', () => client.frames.filter(isNotice).length === 2)
+})
+
+test('a request that the service will never accept is not tried again', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url)
+  client.say('1', 'too big [[api:400]]')
+  expect(await client.final('1', 3000)).toMatchObject({ ok: false, text: expect.stringMatching(/^Refused: /) })
+  expect(home.begun()).toHaveLength(1)
+})
+
+test('an id that no database can keep apart is refused', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url)
+  client.socket.send('{"type":"message","id":"\\ud800","text":"first"}')
+  client.socket.send('{"type":"message","id":"a\\u0000b","text":"second"}')
+  await eventually('two refusals', () => client.frames.filter(frame => frame.type === 'refused').length === 2, 2000)
+})
+
+test('a frame is not repeated in the reason of its refusal', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url)
+  client.send({ type: 'x'.repeat(500_000) })
+  expect((await client.next(frame => frame.type === 'refused')).reason?.length).toBeLessThan(500)
+})
+
+test('asked to stop while it starts, it leaves with 0', async () => {
+  await using home = await temporaryHome()
+  const slow = join(home.dir, 'slow.sh')
+  writeFileSync(
+    slow,
+    `#!/bin/sh\necho checked > ${home.dir}/checked\nsleep 1\nexec ${process.execPath} ${standIn} "$@"\n`,
+    { mode: 0o755 },
+  )
+  const run = runCommand(home, ['start'], { AGENT_BACKEND: 'claude', BACKEND_CLI_PATH: slow })
+  await eventually('the check', () => statSync(join(home.dir, 'checked'), { throwIfNoEntry: false }) !== undefined)
+  run.child.kill('SIGTERM')
+  expect(await exitOf({ exit: run.exit, output: run.stderr })).toBe(0)
+  expect(run.stderr()).not.toContain('does not run')
+})
+
+test('a database damaged inside is named, with what to do, and left as it is', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url, 'earlier')
+  for (const id of ['1', '2', '3']) client.say(id, `keep ${'x'.repeat(10_000)}`)
+  await client.final('3')
+  await gateway.stop()
+  const file = join(home.configDir, '.aetheel', 'aetheel.db')
+  const { size } = statSync(file)
+  writeSync(openSync(file, 'r+'), Buffer.alloc(size - 4096, 0x5a), 0, size - 4096, 4096)
+  const before = readFileSync(file)
+  const run = runCommand(home, ['start'], { AGENT_BACKEND: 'echo' })
+  expect(await exitOf({ exit: run.exit, output: run.stderr })).toBe(1)
+  expect(run.stderr()).toMatch(/^aetheel: .*aetheel\.db is damaged\. Restore it/m)
+  expect(readFileSync(file).equals(before)).toBe(true)
+})
+
+test('a folder in the place of the database is told in words', async () => {
+  await using home = await temporaryHome()
+  mkdirSync(join(home.configDir, '.aetheel', 'aetheel.db'), { recursive: true })
+  const run = runCommand(home, ['start'], { AGENT_BACKEND: 'echo' })
+  expect(await exitOf({ exit: run.exit, output: run.stderr })).toBe(1)
+  expect(run.stderr()).toMatch(/^aetheel: .*aetheel\.db is not a file\. Move it away/m)
+})
+
+test('a token file with rubbish is written anew', async () => {
+  for (const rubbish of [
+    '\x01\x02 rubbish \0 with \n newlines and more',
+    'ümlaut-token-that-is-long-enough',
+    'x'.repeat(100_000),
+  ]) {
+    await using home = await temporaryHome()
+    mkdirSync(join(home.configDir, '.aetheel'), { recursive: true })
+    writeFileSync(join(home.configDir, '.aetheel', 'token'), rubbish)
+    await home.start({ AGENT_BACKEND: 'echo', HTTP_TOKEN: '' })
+    expect(readFileSync(join(home.configDir, '.aetheel', 'token'), 'utf8')).toMatch(/^[\w-]{32}\n$/)
+  }
+})
+
+test('the printed link opens the chat whatever the token is made of', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start({ HTTP_TOKEN: 'a&b#c+d%20e-long-enough', AGENT_BACKEND: 'echo' })
+  const link = /WebChat\s+(\S+)/.exec(gateway.output())?.[1] ?? ''
+  const answer = await fetch(link, { redirect: 'manual' })
+  expect(answer.headers.get('set-cookie')).toContain('aetheel_token=')
+})
+
+test('what people said is not in the log, also when the CLI repeats it on its way out', async () => {
+  await using home = await temporaryHome()
+  const leaky = join(home.dir, 'leaky.sh')
+  writeFileSync(leaky, '#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "cannot handle: $(cat)" >&2\nexit 2\n', {
+    mode: 0o755,
+  })
+  const gateway = await home.start({ BACKEND_CLI_PATH: leaky })
+  const client = await connect(gateway.url)
+  client.say('1', 'my marmalade')
+  await client.next(isNotice)
+  await pause(50)
+  expect(gateway.output()).toContain('cannot handle')
+  expect(gateway.output()).not.toContain('marmalade')
+})
+
+test('an edit is held to the same rules as a message', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url)
+  client.say('a', 'busy [[tool:800]]')
+  client.say('b', 'waits')
+  await client.next(frame => frame.type === 'accepted' && frame.id === 'b')
+  client.send({ type: 'edit', id: 'b', text: 'x'.repeat(250_000) })
+  client.send({ type: 'edit', id: 'b', text: '  ' })
+  await eventually('both told', () => client.frames.filter(frame => frame.phase === 'failed').length === 2, 3000)
+  expect((await client.final('b')).text).toBe('turn 2: waits')
+})
