@@ -18,9 +18,9 @@ export function explain(failure: Failure, scrub: Scrub, formatTime: (ms: number)
   const quote = said === '' ? '' : ` It said: ${said}`
   switch (failure.why) {
     case 'not-installed':
-      return `Not installed: ${backend} is missing on this machine or does not start. Ask the owner to run \`aetheel doctor\`.`
+      return `Not installed: ${backend} is missing on this machine or does not start. Install it there, then send your message again.`
     case 'not-logged-in':
-      return `Not logged in: ${backend} needs a login or a valid key. Ask the owner to log in and to run \`aetheel doctor\`.`
+      return `Not logged in: ${backend} needs a login or a valid key. Run \`${backend}\` once in a terminal on that machine and log in, then send your message again.`
     case 'session-lost':
       return `Session lost: ${backend} could not take up the earlier conversation. Send your message again and a new one begins.`
     case 'rate-limited':
@@ -28,7 +28,7 @@ export function explain(failure: Failure, scrub: Scrub, formatTime: (ms: number)
     case 'overloaded':
       return `Overloaded: the service behind ${backend} has too much to do${until(failure.until, formatTime)}.`
     case 'refused':
-      return `Refused: ${backend} did not accept this request.${quote} Put it differently, or start afresh with /new.`
+      return `Refused: ${backend} did not accept this request.${quote} Put it differently, or start a new chat.`
     case 'timed-out':
       return `Timed out: ${backend} took too long and was stopped. Ask again, or ask for a smaller step.`
     case 'max-turns':

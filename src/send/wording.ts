@@ -1,5 +1,5 @@
 // How a turn came out, in words for the person.
-import type { TurnEnd } from '../base/agent.ts'
+import type { FailureReason, TurnEnd } from '../base/agent.ts'
 import { explain } from './explain.ts'
 import type { Wording } from './letters.ts'
 
@@ -20,7 +20,7 @@ export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): 
         kind: 'notice',
         ok: true,
         mark: String(end.until),
-        text: `${explain({ why: end.why, detail: '', backend }, scrub, formatTime)} I will try again at ${formatTime(end.until)}.`,
+        text: `${whatPasses(end.why, backend)} I will try again at ${formatTime(end.until)}.`,
       }
     case 'set-aside':
       return {
@@ -33,6 +33,11 @@ export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): 
     default:
       return end satisfies never
   }
+}
+
+function whatPasses(why: FailureReason, backend: string): string {
+  if (why === 'rate-limited') return `${backend} has reached its usage limit.`
+  return why === 'overloaded' ? `The service behind ${backend} has too much to do.` : `${backend} ended unexpectedly.`
 }
 
 const lostNote = '*(The earlier session was lost; I went on from the recent messages of this conversation.)*'
