@@ -46,6 +46,7 @@ function setup(post: (message: Outgoing) => Promise<void> = async () => undefine
     now: () => 0,
     sleep: (_: number, signal: AbortSignal) =>
       new Promise<void>(resolve => {
+        if (signal.aborted) return resolve()
         sleepers.push(resolve)
         signal.addEventListener('abort', () => resolve())
       }),
