@@ -29,7 +29,7 @@ import { openStatus } from './status.ts'
 
 /** Longer than any prompt a person writes, shorter than what hurts. */
 const maxCharacters = 200_000
-const historyShown = 200
+const historyShown = { messages: 200, characters: 1_000_000 }
 const historyHandedOver = { messages: 40, characters: 24_000 }
 const maxAttempts = 3
 
@@ -130,8 +130,12 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
     sent: shelf.sent,
     broke: bug,
     waiting: async lane => (await inbox.waiting(lane)).map(({ item, position }) => ({ event: item, position })),
-    history: lane => history.of(lane, historyShown),
+    history: lane => history.of(lane, historyShown.messages, historyShown.characters),
     final: eventKey => history.letter(finalKey(eventKey)),
+    onFinal: listener =>
+      shelf.watch('out', ({ key }) => key.endsWith(finalKey('')) && listener(key.slice(0, -finalKey('').length))),
+    fetched: eventKey => outbox.change(finalKey(eventKey), null),
+    wasCancelled: history.wasCancelled,
   })
   chats.set(webchat.name, webchat)
 
@@ -164,7 +168,7 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
           historyHandedOver.characters,
         ),
       }),
-    history: lane => history.of(lane, historyHandedOver.messages),
+    history: lane => history.of(lane, historyHandedOver.messages, 1_000_000),
     openLive: openDrafts(chats, clock, tell),
     letters: (taken, end) => letters(taken, wordingOf(end, voice)),
     withScratch: scratch.use,

@@ -143,6 +143,8 @@ function checkTogether({ values, bad }: Settled, { problems, warnings }: Remarks
   if (values['discord.enabled'] && values['discord.bot_token'] === null) {
     report('discord.bot_token', 'is not set; must be set while Discord is on (discord.enabled)')
   }
+  if (values['discord.enabled'])
+    warnings.push('discord.enabled: Discord is not part of this version, so it is not connected')
   if (values['agent.backend'] === 'claude-sdk' && values['anthropic.api_key'] === null) {
     report('anthropic.api_key', 'is not set; must be set for the backend claude-sdk (agent.backend)')
   }

@@ -42,16 +42,14 @@ export async function openGateway(
   stop: AbortSignal,
 ): Promise<StartedGateway> {
   const { config } = loaded
-  const scrub = scrubber(secretsOf(config, loaded.environment))
   const folder = await openStateFolder(config.configDir).catch(cannot)
   const db = await openOwnDatabase(folder, config)
   let ready = false
+  const closeHttp = new AbortController()
   try {
-    const [choice, strays, token] = await Promise.all([
-      checkedBackend(loaded, scrub, stop),
-      endStrays(folder.runs),
-      config.http.token ?? folder.token(),
-    ])
+    const token = config.http.token ?? (await folder.token())
+    const scrub = scrubber([...secretsOf(config, loaded.environment), token])
+    const [choice, strays] = await Promise.all([checkedBackend(loaded, scrub, stop), endStrays(folder.runs)])
     if (strays > 0) log.warn({ processes: strays }, 'ended what a killed gateway left running')
     const version = await readVersion()
     const gateway = await buildGateway({
@@ -66,14 +64,17 @@ export async function openGateway(
       ready: () => ready,
     })
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
-    const closeHttp = new AbortController()
     const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
-    await folder.leaveNote({ pid: process.pid, url: http.url, token })
+    // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
     const closed = live({ config, gateway, http, closeHttp, folder, db, log, stop })
+    await folder
+      .leaveNote({ pid: process.pid, url: http.url, token })
+      .catch((error: unknown) => log.warn({ err: error }, 'other commands will not find this gateway'))
     ready = true
     log.info({ url: http.url, backend: choice.backend.name, pid: process.pid }, 'ready')
     return { url: http.url, token, backend: choice.backend.name, note: choice.note, closed }
   } catch (error) {
+    closeHttp.abort()
     await db.close()
     // Damage inside the file shows only when it is read.
     const told = inWords(error, folder.database)
@@ -122,7 +123,7 @@ async function live({ config, gateway, http, closeHttp, folder, db, log, stop }:
   log.info('stopped')
 }
 
-/** Waits for `work`; after `ms` it is hurried, and waited for all the same. */
+/** Waits for `work`, at most `ms`; then it is hurried and no longer waited for here. */
 async function within(work: Promise<unknown>, ms: number, hurry: () => void): Promise<void> {
   const done = new AbortController()
   const first = await Promise.race([work.then(() => 'done'), clock.sleep(ms, done.signal)])

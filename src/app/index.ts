@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { killEverything } from '../run/index.ts'
 import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
+import { scrubber } from './config-report.ts'
 import { readNote } from './folder.ts'
 import { CannotStart, openGateway } from './gateway.ts'
 import { openLog } from './log.ts'
@@ -60,6 +61,7 @@ export async function embed(
 ): Promise<{ url: string; token: string; closed: Promise<void> }> {
   const loaded = await mustLoad({ ...flags, port: '0' })
   process.on('exit', killEverything)
+  for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
   const log = await openLog(
     { level: 'error', format: loaded.config.log.format },
     secretScrubber(loaded),
@@ -97,7 +99,7 @@ async function mustLoad(flags: Flags): Promise<Ready> {
 function stopOnSignals(): AbortSignal {
   const stop = new AbortController()
   process.on('exit', killEverything)
-  for (const name of ['SIGTERM', 'SIGINT'] as const)
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(name, () => {
       if (stop.signal.aborted) process.exit(1)
       stop.abort()
@@ -105,11 +107,7 @@ function stopOnSignals(): AbortSignal {
   return stop.signal
 }
 
-/** Longest first, so that a secret inside a longer one does not leave the rest standing. */
-function secretScrubber({ config, environment }: Ready): (line: string) => string {
-  const secrets = [...secretsOf(config, environment)].sort((a, b) => b.length - a.length)
-  return line => secrets.reduce((text, secret) => text.replaceAll(secret, '********'), line)
-}
+const secretScrubber = ({ config, environment }: Ready) => scrubber(secretsOf(config, environment))
 
 function welcome({ url, token, backend, note }: { url: string; token: string; backend: string; note: string }): string {
   return `\nAetheel is ready. Backend: ${backend} (${note}).\n\n  WebChat  ${url}/chat?token=${encodeURIComponent(token)}\n\nCtrl-C stops it.\n`

@@ -82,7 +82,7 @@ export interface Refused {
   /** In plain words, for the person. */
   readonly reason: string
 }
-export type RefusalReason = 'busy' | 'full' | 'stopping' | 'too-long' | 'empty' | 'not-stored'
+export type RefusalReason = 'busy' | 'full' | 'stopping' | 'too-long' | 'empty' | 'not-stored' | 'cancelled'
 
 /** What became of an edit or a cancellation: where it came to nothing, what waited waits as it was. */
 export type Changed = { readonly changed: true } | { readonly changed: false; readonly reason: string }

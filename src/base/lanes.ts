@@ -102,6 +102,7 @@ export type ShelfPut =
 
 export interface Arrival {
   readonly id: number
+  readonly key: string
   readonly lane: LaneKey
   readonly notBefore: number
 }
@@ -111,8 +112,8 @@ export interface Shelf {
   recover(box: Box): Promise<readonly ShelfRow[]>
   /** `refuse`: counts a refusal unless the key is known. `start`: stored as taken, attempt 1. */
   put(box: Box, lane: LaneKey, key: string, body: string, how: 'wait' | 'start' | 'refuse'): Promise<ShelfPut>
-  /** Counts the attempt. Null: it does not wait any more. */
-  take(id: number): Promise<ShelfRow | null>
+  /** Counts the attempts; returns those that still waited. */
+  take(ids: readonly number[]): Promise<readonly ShelfRow[]>
   settle(ids: readonly number[], outcome: Outcome): Promise<void>
   change(box: Box, key: string, body: string | null): Promise<ShelfRow | null>
   read(ids: readonly number[]): Promise<readonly ShelfRow[]>

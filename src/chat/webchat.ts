@@ -20,6 +20,11 @@ export interface WebchatParts {
   broke(error: unknown): void
   /** The final that was stored for an event, if there is one. */
   final(eventKey: string): Letter | null
+  /** Told with the key of each event whose final has just been stored. */
+  onFinal(listener: (eventKey: string) => void): void
+  /** Somebody got the final by another way than the outbox: it need not be sent any more. */
+  fetched(eventKey: string): Promise<unknown>
+  wasCancelled(eventKey: string): boolean
 }
 
 export interface Webchat extends ChatAdapter {
@@ -28,7 +33,7 @@ export interface Webchat extends ChatAdapter {
   message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
 }
 
-/** Somebody who listens to a conversation: a socket, or a request that waits for one final. */
+/** Somebody who listens to a conversation. */
 interface Client {
   /** True: it is on its way and arrives even if this process is killed now. */
   send(frame: ServerFrame): boolean
@@ -39,7 +44,14 @@ interface Client {
 export function openWebchat(parts: WebchatParts): Webchat {
   const name = 'webchat'
   const rooms = new Map<string, Set<Client>>()
+  const waiters = new Map<string, Set<() => void>>()
   let sink: EventSink | null = null
+
+  /** Requests that wait for the end of an event are told to look. */
+  const tellWaiters = (eventKey: string) => {
+    for (const look of waiters.get(eventKey) ?? []) look()
+  }
+  parts.onFinal(tellWaiters)
 
   const laneOf = (conversation: string) => `${name}:${conversation}`
   const keyOf = (conversation: string, id: string) => `${name}:${conversation}:${id}`
@@ -97,7 +109,10 @@ export function openWebchat(parts: WebchatParts): Webchat {
         const answer = await parts.change(keyOf(conversation, frame.id), edited)
         if (!answer.changed) client.send({ type: 'action', id: frame.id, label: answer.reason, phase: 'failed' })
         else if (edited) client.send({ type: 'accepted', id: frame.id })
-        else tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
+        else {
+          tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
+          tellWaiters(keyOf(conversation, frame.id))
+        }
         return tellPositions(conversation)
       }
       case 'stop':
@@ -171,20 +186,52 @@ export function openWebchat(parts: WebchatParts): Webchat {
 
     async message({ conversation, id, text }, wait, signal) {
       const event = eventOf(conversation, id, text)
-      const waiter = openWaiter(id)
-      const leave = wait ? enter(conversation, waiter.client) : () => undefined
+      const waiter = wait ? waitFor(event.key, id, signal) : null
       try {
         const answer = await offer(event)
         if (answer.type === 'refused') return { type: 'refused', id, why: answer.why, reason: answer.reason }
-        if (!wait)
+        if (!waiter)
           return { type: 'accepted', id, conversation, position: answer.type === 'accepted' ? answer.position : 0 }
-        const earlier = answer.type === 'duplicate' ? parts.final(event.key) : null
-        if (earlier) return { type: 'final', id, text: earlier.text, ok: earlier.ok, delivered: waiter.delivered }
-        return await waiter.final(signal)
+        if (answer.type === 'duplicate') waiter.look()
+        return await waiter.reply
       } finally {
-        leave()
+        waiter?.leave()
       }
     },
+  }
+
+  /** By way of the store and not of the outbox, where the final may stand behind letters that nobody has fetched. */
+  function waitFor(eventKey: string, id: string, signal: AbortSignal) {
+    const { promise: reply, resolve, reject } = Promise.withResolvers<MessageReply>()
+    const look = () => {
+      const found = endOf(eventKey, id)
+      if (found) resolve(found)
+    }
+    const gone = () => reject(signal.reason)
+    const lookers = waiters.get(eventKey) ?? new Set()
+    waiters.set(eventKey, lookers.add(look))
+    signal.addEventListener('abort', gone, { once: true })
+    // Whoever is refused at once never comes to ask for the reply.
+    reply.catch(() => undefined)
+    return {
+      reply,
+      look,
+      leave() {
+        signal.removeEventListener('abort', gone)
+        lookers.delete(look)
+        if (lookers.size === 0) waiters.delete(eventKey)
+      },
+    }
+  }
+
+  function endOf(eventKey: string, id: string): MessageReply | null {
+    if (parts.wasCancelled(eventKey)) return { type: 'refused', id, why: 'cancelled', reason: 'cancelled' }
+    const letter = parts.final(eventKey)
+    if (!letter) return null
+    const delivered = (sent: boolean) => {
+      if (sent) parts.fetched(eventKey).catch(parts.broke)
+    }
+    return { type: 'final', id, text: letter.text, ok: letter.ok, delivered }
   }
 
   /** What was not delivered yet comes first, then what was said before, then what still waits. */
@@ -192,40 +239,5 @@ export function openWebchat(parts: WebchatParts): Webchat {
     await parts.deliverWaiting(laneOf(conversation))
     client.send({ type: 'history', messages: parts.history(laneOf(conversation)) })
     await tellPositions(conversation)
-  }
-}
-
-/** Listens on behalf of an HTTP request for the final of one message. */
-function openWaiter(id: string) {
-  let mine = false
-  let settle: (reply: MessageReply) => void = () => undefined
-  const sent = Promise.withResolvers<boolean>()
-  const final = new Promise<MessageReply>(resolve => {
-    settle = resolve
-  })
-  return {
-    delivered: (ok: boolean) => sent.resolve(ok),
-    client: {
-      send(frame: ServerFrame) {
-        mine = frame.type === 'final' && frame.id === id
-        if (frame.type === 'final' && mine)
-          settle({ type: 'final', id, text: frame.text, ok: frame.ok, delivered: sent.resolve })
-        return false
-      },
-      reached: async () => mine && sent.promise,
-    },
-    async final(signal: AbortSignal): Promise<MessageReply> {
-      const gone = new Promise<MessageReply>((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-      })
-      // The one who asked went away: whoever delivers must not wait for them.
-      return Promise.race([
-        final,
-        gone.catch(error => {
-          sent.resolve(false)
-          throw error
-        }),
-      ])
-    },
   }
 }

@@ -37,7 +37,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
   let waitingCount = 0
   let arriving = 0
   let quietWaiters: { quiet(): boolean; resolve(): void }[] = []
-  const timer = openTimer(clock, () => pump())
+  const timer = openTimer(clock, at => pump(at))
 
   for (const row of await shelf.recover(box)) enter(row)
   shelf.watch(box, arrival => {
@@ -46,7 +46,8 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
   })
 
   function enter(row: { id: number; lane: LaneKey; notBefore: number }): void {
-    const { waiting } = mirror.lane(row.lane)
+    const lane = mirror.lane(row.lane)
+    const { waiting } = lane
     waiting.push({ id: row.id, notBefore: row.notBefore })
     waitingCount++
     // Two puts of one lane may come back from the disk in either order; their ids tell which was first.
@@ -56,6 +57,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
       waiting[i - 1] = after
       waiting[i] = before
     }
+    mirror.changed(lane)
   }
 
   function leave(lane: Lane, entry: Entry): void {
@@ -63,15 +65,17 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     if (at < 0) return
     lane.waiting.splice(at, 1)
     waitingCount--
+    mirror.changed(lane)
   }
 
-  function pump(): void {
-    const now = clock.now()
+  /** `slept`: the time an alarm was set for; what it was set for is due, whatever the wall clock says now. */
+  function pump(slept = 0): void {
+    const now = Math.max(clock.now(), slept)
     while (handle && running < rules.atOnce) {
       const lane = mirror.next(now)
       if (!lane) break
       occupy(lane)
-      void takeAndRun(lane, handle)
+      void takeAndRun(lane, handle, now)
     }
     timer.set(handle ? mirror.nextDue(now) : Number.POSITIVE_INFINITY)
     if (quietWaiters.length === 0) return
@@ -84,22 +88,22 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     lane.running = ''
     lane.woken = false
     running++
+    mirror.changed(lane)
   }
 
   function free(lane: Lane): void {
     lane.running = null
     lane.abort = null
     running--
-    mirror.tidy(lane)
+    mirror.changed(lane)
     pump()
   }
 
-  async function takeAndRun(lane: Lane, run: Handle<Item>): Promise<void> {
-    const now = clock.now()
+  async function takeAndRun(lane: Lane, run: Handle<Item>, now: number): Promise<void> {
     const due = lane.waiting.filter((entry, i) => i < (rules.collect ? collectAtMost : 1) && entry.notBefore <= now)
-    let rows: ShelfRow[]
+    let rows: readonly ShelfRow[]
     try {
-      rows = (await Promise.all(due.map(entry => shelf.take(entry.id)))).filter(row => row !== null)
+      rows = await shelf.take(due.map(entry => entry.id))
     } catch (error) {
       rules.stuck(error)
       await clock.sleep(1000, new AbortController().signal)
@@ -165,6 +169,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     const room = why === null && !start ? 1 : 0
     lane.arriving += room
     arriving += room
+    mirror.changed(lane)
     let stored: Awaited<ReturnType<Shelf['put']>> | null = null
     try {
       stored = await shelf.put(box, key, itemKey, JSON.stringify(item), why ? 'refuse' : start ? 'start' : 'wait')
@@ -173,7 +178,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
       arriving -= room
       if (stored?.type === 'stored' && !start) enter(stored.row)
       if (stored?.type !== 'stored' && start) free(lane)
-      mirror.tidy(lane)
+      mirror.changed(lane)
     }
     if (stored.type === 'duplicate') return stored
     if (stored.type === 'refused') return { type: 'refused', why: why ?? 'full', depth }
@@ -192,7 +197,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
 
   function waitingLanes(now: number): number {
     let n = 0
-    for (const lane of mirror.all()) if (lane.running === null && (lane.waiting[0]?.notBefore ?? now + 1) <= now) n++
+    for (const lane of mirror.awake()) if (lane.running === null && (lane.waiting[0]?.notBefore ?? now + 1) <= now) n++
     return n
   }
 
@@ -203,7 +208,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     const entry = lane?.waiting.find(one => one.id === row.id)
     if (lane && entry) {
       leave(lane, entry)
-      mirror.tidy(lane)
+      mirror.changed(lane)
       pump()
     }
     return true
@@ -269,6 +274,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
       if (!lane) return
       if (lane.running !== null) lane.woken = true
       for (const entry of lane.waiting) entry.notBefore = 0
+      mirror.changed(lane)
       await when(() => {
         const now = mirror.find(key)
         return !now || (now.running === null && (now.waiting[0]?.notBefore ?? 1) > 0)
@@ -277,14 +283,14 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
 
     depth: (): LaneDepth => mirror.depth(),
 
-    running: () => [...mirror.all()].flatMap(lane => (lane.running ? [{ lane: lane.key, key: lane.running }] : [])),
+    running: () => [...mirror.awake()].flatMap(lane => (lane.running ? [{ lane: lane.key, key: lane.running }] : [])),
 
     drain: () =>
       when(
         () =>
           running === 0 &&
           arriving === 0 &&
-          [...mirror.all()].every(
+          [...mirror.awake()].every(
             lane => (lane.waiting[0]?.notBefore ?? Number.POSITIVE_INFINITY) === Number.POSITIVE_INFINITY,
           ),
       ),
@@ -306,7 +312,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
 }
 
 /** One alarm at a time, for the nearest time asked for. */
-function openTimer(clock: Clock, ring: () => void) {
+function openTimer(clock: Clock, ring: (at: number) => void) {
   let current: { at: number; abort: AbortController } | null = null
   return {
     set(at: number): void {
@@ -320,7 +326,8 @@ function openTimer(clock: Clock, ring: () => void) {
       void clock.sleep(wait, alarm.abort.signal).then(() => {
         if (alarm.abort.signal.aborted) return
         current = null
-        ring()
+        // A sleep longer than timers can ends early; then the clock is asked again.
+        ring(wait < 2 ** 31 ? at : 0)
       })
     },
   }

@@ -24,8 +24,9 @@ export interface Mirror {
   lane(key: LaneKey): Lane
   find(key: LaneKey): Lane | undefined
   all(): Iterable<Lane>
-  /** Drops the lane when nothing is left in it. */
-  tidy(lane: Lane): void
+  awake(): Iterable<Lane>
+  /** To be called after each change of a lane: drops it when nothing is left, passes over it while it only sleeps. */
+  changed(lane: Lane): void
   /** The free lane whose head has waited longest and is due. */
   next(now: number): Lane | null
   /** When the next put-off head falls due; Infinity if none does. */
@@ -37,6 +38,8 @@ export interface Mirror {
 
 export function openMirror(): Mirror {
   const lanes = new Map<LaneKey, Lane>()
+  /** Those that may run; a lane that sleeps until it is woken costs nothing. */
+  const awake = new Set<Lane>()
   const isDue = (lane: Lane, now: number) => {
     const head = lane.waiting[0]
     return head !== undefined && head.notBefore <= now
@@ -51,15 +54,19 @@ export function openMirror(): Mirror {
     },
     find: key => lanes.get(key),
     all: () => lanes.values(),
-    tidy(lane) {
-      const empty = lane.waiting.length === 0 && lane.running === null && lane.arriving === 0
+    awake: () => awake,
+    changed(lane) {
+      const head = lane.waiting[0]
+      const busy = lane.running !== null || lane.arriving > 0
+      if (busy || (head && head.notBefore < Number.POSITIVE_INFINITY)) awake.add(lane)
+      else awake.delete(lane)
       // A lane that was dropped while somebody still held it must not take its successor along.
-      if (empty && lanes.get(lane.key) === lane) lanes.delete(lane.key)
+      if (!busy && !head && lanes.get(lane.key) === lane) lanes.delete(lane.key)
     },
     next(now) {
       let best: Lane | null = null
       let oldest = Number.POSITIVE_INFINITY
-      for (const lane of lanes.values()) {
+      for (const lane of awake) {
         const head = lane.waiting[0]
         if (lane.running !== null || !head || head.notBefore > now || head.id > oldest) continue
         best = lane
@@ -69,7 +76,7 @@ export function openMirror(): Mirror {
     },
     nextDue(now) {
       let due = Number.POSITIVE_INFINITY
-      for (const lane of lanes.values()) {
+      for (const lane of awake) {
         const head = lane.waiting[0]
         if (lane.running === null && head && head.notBefore > now) due = Math.min(due, head.notBefore)
       }
@@ -77,7 +84,7 @@ export function openMirror(): Mirror {
     },
     busyLanes(now) {
       let busy = 0
-      for (const lane of lanes.values()) if (lane.running !== null || lane.arriving > 0 || isDue(lane, now)) busy++
+      for (const lane of awake) if (lane.running !== null || lane.arriving > 0 || isDue(lane, now)) busy++
       return busy
     },
     depth() {

@@ -25,7 +25,7 @@ export interface ProcessEnd {
 export interface RunningProcess {
   /** Complete lines of stdout, as they come. Ends when stdout does, or the process was ended. */
   readonly lines: AsyncIterable<string>
-  /** Resolves when it and everything it started is gone; never rejects. */
+  /** Resolves when it is gone and, if it was killed, everything it started; never rejects. */
   readonly end: Promise<ProcessEnd>
   /** SIGTERM for the group, SIGKILL after the grace for all that is left. */
   kill(): void
@@ -86,6 +86,9 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
       if (done) return
       done = true
       lines.close()
+      // Something in the background may hold the other ends; ours must not hold this process when it wants to leave.
+      child.stdout?.destroy()
+      child.stderr?.destroy()
       if (pid !== undefined) alive.delete(pid)
       void killing.finish().then(() => resolve({ code, signal, stderr: stderr.text(), trouble, detail }))
     }

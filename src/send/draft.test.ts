@@ -141,3 +141,17 @@ test('without edits, or without anybody to show it to, nothing is shown', async 
   await silent.close()
   expect(nobody.shown).toEqual([])
 })
+
+test('an empty delta does not freeze the draft', async () => {
+  const stage = setup()
+  const live = stage.open(event())
+  await stage.tick()
+  await stage.tick()
+  live.text('')
+  live.text('a')
+  await stage.tick()
+  live.text('b')
+  await stage.tick()
+  expect(stage.shown).toEqual(['""', '"a"', '"ab"'])
+  await live.close()
+})

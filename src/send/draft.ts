@@ -54,7 +54,9 @@ function openDraft(chat: ChatAdapter, place: Place, about: string | null, key: s
     }
   }
   const nudge = () => {
-    if (chat.limits.editEveryMs !== null && !over.signal.aborted) showing ??= keepShowing()
+    // Without news `keepShowing` would be over before `showing` holds it, and nothing would be shown ever after.
+    const news = actions.length > 0 || text !== shown
+    if (news && chat.limits.editEveryMs !== null && !over.signal.aborted) showing ??= keepShowing()
   }
 
   void chat.typing(place, over.signal).catch(error => tell({ type: 'draft-lost', place, why: String(error) }))

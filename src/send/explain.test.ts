@@ -27,6 +27,7 @@ const refusals: Record<RefusalReason, true> = {
   'too-long': true,
   empty: true,
   'not-stored': true,
+  cancelled: true,
 }
 
 // ---- what errors hold that nobody may see ----

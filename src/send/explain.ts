@@ -59,6 +59,8 @@ export function explainRefusal(why: RefusalReason, { depth, max }: { depth?: num
       return `Too long: this message has more than ${max ?? 'the allowed'} characters. Please shorten it or send it in parts.`
     case 'empty':
       return 'Empty: there is no text in this message. Please write what you want to ask.'
+    case 'cancelled':
+      return 'Cancelled: this message was taken back before it was answered. Please send it anew if you want it after all.'
     case 'not-stored':
       return 'Not stored: your message could not be saved, so it will not be answered. Please send it again; the owner finds more in the log.'
     default:

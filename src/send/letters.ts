@@ -17,7 +17,9 @@ export const finalKey = (eventKey: string) => `${eventKey}#final`
 
 export function openLetters(chats: ReadonlyMap<string, ChatAdapter>) {
   return (taken: Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier'>, wording: Wording): readonly FollowUp[] => [
-    ...(wording.kind === 'final' ? taken.earlier.flatMap(one => lettersTo(one.item, one.key, together)) : []),
+    ...(wording.kind === 'final'
+      ? taken.earlier.flatMap(one => lettersTo(one.item, one.key, togetherWith(wording)))
+      : []),
     ...lettersTo(taken.item, taken.key, wording),
   ]
 
@@ -35,7 +37,13 @@ export function openLetters(chats: ReadonlyMap<string, ChatAdapter>) {
   }
 }
 
-const together: Wording = { kind: 'final', text: 'Answered together with your next message.', ok: true }
+const togetherWith = ({ ok }: Wording): Wording => ({
+  kind: 'final',
+  text: ok
+    ? 'Answered together with your next message.'
+    : 'Taken together with your next message, which failed: see there.',
+  ok,
+})
 
 function pieces(text: string, limits: ChatLimits | null): readonly string[] {
   const parts = limits && limits.measure(text) > limits.length ? split(text, limits) : [text]

@@ -112,7 +112,8 @@ export function openDatabase(path: string): Database {
   return {
     write,
     mark(work) {
-      db.exec('PRAGMA synchronous = OFF')
+      // NORMAL and not OFF: a checkpoint may fall into this commit, and without its syncs a power cut would take synced events along.
+      db.exec('PRAGMA synchronous = NORMAL')
       try {
         work()
       } catch {

@@ -5,9 +5,10 @@ import type { Said } from '../base/history.ts'
 import type { Database } from './database.ts'
 
 export interface History {
-  /** The newest `limit` messages and answers, oldest first. */
-  of(lane: LaneKey, limit: number): readonly Said[]
+  /** The newest messages and answers, oldest first: at most so many, and together at most so many characters. */
+  of(lane: LaneKey, most: number, characters: number): readonly Said[]
   letter(key: string): Letter | null
+  wasCancelled(eventKey: string): boolean
 }
 
 interface Row {
@@ -28,13 +29,20 @@ const shown = {
 export function openHistory(db: Database): History {
   const newest = db.prepare('SELECT box, state, body, at FROM items WHERE lane = ? ORDER BY id DESC LIMIT ?')
   const byKey = db.prepare(`SELECT body FROM items WHERE box = 'out' AND key = ?`)
+  const cancelled = db.prepare(`SELECT 1 FROM items WHERE box = 'in' AND key = ? AND state = 'cancelled'`)
   return {
-    of: (lane, limit) =>
-      newest
-        .all(lane, limit)
-        .map(row => said(row as unknown as Row))
-        .filter(one => one !== null)
-        .reverse(),
+    wasCancelled: eventKey => cancelled.get(eventKey) !== undefined,
+    of(lane, most, characters) {
+      const found: Said[] = []
+      let room = characters
+      for (const row of newest.iterate(lane, most)) {
+        const one = said(row as unknown as Row)
+        room -= one?.text.length ?? 0
+        if (room < 0) break
+        if (one) found.unshift(one)
+      }
+      return found
+    },
     letter(key) {
       const row = byKey.get(key) as { body: string } | undefined
       return row ? (JSON.parse(row.body) as Letter) : null

@@ -54,7 +54,7 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
       `UPDATE items SET state = ?, ended_at = ?, why = ? WHERE id = ? AND state = 'running' RETURNING box`,
     ),
     later: db.prepare(
-      `UPDATE items SET state = 'waiting', not_before = ?, attempts = 0, retries = retries + ?, interrupted = 0, sent = 0
+      `UPDATE items SET state = 'waiting', not_before = ?, attempts = 0, retries = retries + ?, sent = 0
        WHERE id = ? AND state = 'running'`,
     ),
     cut: db.prepare(
@@ -74,8 +74,11 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
       `UPDATE items SET state = 'failed', why = 'never fetched', ended_at = ? WHERE id = ? AND box = 'out' AND state = 'waiting'`,
     ),
     remove: db.prepare('DELETE FROM items WHERE id = ?'),
+    forgetSessions: db.prepare(
+      'DELETE FROM sessions WHERE updated_at < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.lane = sessions.lane)',
+    ),
   }
-  const watchers = new Map<Box, (arrival: Arrival) => void>()
+  const watchers: { readonly box: Box; arrived(arrival: Arrival): void }[] = []
   let lastAt = (sql.last.get() as { at: number } | undefined)?.at ?? 0
 
   /** Never earlier than the item before, whatever the wall clock does. */
@@ -93,7 +96,7 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
     for (const { box, lane, key, item } of followUps) {
       if (sql.byKey.get(box, key)) continue
       const row = insert(box, lane, key, JSON.stringify(item), false)
-      arrivals.push([box, { id: row.id, lane, notBefore: 0 }])
+      arrivals.push([box, { id: row.id, key, lane, notBefore: 0 }])
     }
   }
 
@@ -137,11 +140,7 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
         return { type: 'refused' }
       }),
 
-    take: id =>
-      db.write(() => {
-        const row = sql.take.get(id)
-        return row ? toRow(row) : null
-      }),
+    take: ids => db.write(() => ids.flatMap(id => sql.take.all(id)).map(toRow)),
 
     async settle(ids, outcome) {
       const arrivals: [Box, Arrival][] = []
@@ -149,7 +148,7 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
         for (const id of ids) settleOne(id, outcome)
         if (outcome.type !== 'cut') follow(outcome.followUps ?? [], arrivals)
       })
-      for (const [box, arrival] of arrivals) watchers.get(box)?.(arrival)
+      for (const [box, arrival] of arrivals) for (const one of watchers) if (one.box === box) one.arrived(arrival)
     },
 
     change: (box, key, body) =>
@@ -165,7 +164,7 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
     sent: key => db.mark(() => sql.sent.run(key)),
 
     watch(box, arrived) {
-      watchers.set(box, arrived)
+      watchers.push({ box, arrived })
     },
 
     counts(box) {
@@ -192,11 +191,13 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
               break
             }
             after = id
-            if (state === 'waiting') sql.giveUp.run(clock.now(), id)
-            else if (state !== 'running') gone += Number(sql.remove.run(id).changes)
+            if (state === 'waiting') {
+              if (sql.giveUp.run(clock.now(), id).changes > 0) sql.count.run('out', 'failed')
+            } else if (state !== 'running') gone += Number(sql.remove.run(id).changes)
           }
         })
       }
+      await db.write(() => sql.forgetSessions.run(cutoff))
       return gone
     },
   }

@@ -32,6 +32,9 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
       waiting: async () => [],
       history: () => [],
       final: () => null,
+      onFinal: () => undefined,
+      fetched: async () => true,
+      wasCancelled: () => false,
     })
     const stop = new AbortController()
     const root = resolve(import.meta.dirname, '../..')

@@ -290,6 +290,41 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
     await box.end()
   })
 
+  test('a clock that is set back does not keep what was put off from coming back', async () => {
+    let behind = 0
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() - behind }
+    const box = await open<string>({}, folder(), clock)
+    let tries = 0
+    box.work(async ({ retries }) => {
+      tries++
+      return retries === 0 ? { type: 'later', at: clock.now() + 60, retry: true } : done
+    })
+    await box.lanes.put('a', 'k', 'x')
+    await pause(20)
+    behind = 3_600_000
+    await box.lanes.drain()
+    expect(tries).toBe(2)
+    await box.end()
+  })
+
+  test('an interrupted item is told so until it has come to an end, also after a pause', async () => {
+    const dir = folder()
+    const box = await open<string>({}, dir)
+    box.work(() => new Promise(() => undefined))
+    await box.lanes.put('a', 'k', 'x')
+    await pause(20)
+    await box.close()
+    const next = await open<string>({}, dir)
+    const seen: boolean[] = []
+    next.work(async ({ interrupted, retries }) => {
+      seen.push(interrupted)
+      return retries === 0 ? { type: 'later', at: 0, retry: true } : done
+    })
+    await next.lanes.drain()
+    expect(seen).toEqual([true, true])
+    await next.end()
+  })
+
   test('what is put off without a time sleeps over restarts until it is woken, also when the knock comes while it runs', async () => {
     const dir = folder()
     let box = await open<string>({}, dir)

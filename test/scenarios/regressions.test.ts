@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { smallDisk, whyNoSmallDisk } from '../fakes/small-disk.ts'
 import { eventually, exitOf, pause, temporaryHome } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
-import { runCommand, standIn } from '../harness/gateway.ts'
+import { processesWith, runCommand, standIn, token } from '../harness/gateway.ts'
 
 const isNotice = (frame: { type: string; phase?: string }) => frame.type === 'action' && frame.phase === 'notice'
 
@@ -162,3 +162,102 @@ test('an edit is held to the same rules as a message', async () => {
   await eventually('both told', () => client.frames.filter(frame => frame.phase === 'failed').length === 2, 3000)
   expect((await client.final('b')).text).toBe('turn 2: waits')
 })
+
+const ask = (url: string, query: string, body: object) =>
+  fetch(`${url}/api/messages${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(10_000),
+  })
+
+test('a request that waits gets its final also behind letters that nobody has fetched', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  expect((await ask(gateway.url, '', { conversation: 'c', id: '1', text: 'nobody waits' })).status).toBe(202)
+  await pause(300)
+  const answer = await ask(gateway.url, '?wait=true', { conversation: 'c', id: '2', text: 'I wait' })
+  expect(await answer.json()).toMatchObject({ id: '2', text: 'turn 2: I wait' })
+  const client = await connect(gateway.url, 'c')
+  await client.next(frame => frame.type === 'history')
+  expect(client.frames.filter(frame => frame.type === 'final').map(frame => frame.id)).toEqual(['1'])
+})
+
+test('a request that waits for a message that is cancelled is told so, also when it asks again', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url, 'c')
+  client.say('busy', '[[tool:1000]]')
+  await client.next(frame => frame.type === 'accepted')
+  const answer = ask(gateway.url, '?wait=true', { conversation: 'c', id: 'mine', text: 'I wait' })
+  await pause(200)
+  client.send({ type: 'cancel', id: 'mine' })
+  expect((await answer).status).toBe(410)
+  expect((await ask(gateway.url, '?wait=true', { conversation: 'c', id: 'mine', text: 'I wait' })).status).toBe(410)
+})
+
+test('what the agent leaves in the background does not keep the gateway from leaving', async () => {
+  await using home = await temporaryHome()
+  const server = join(home.dir, 'leaves-a-server.sh')
+  writeFileSync(server, `#!/bin/sh\n[ "$1" = --version ] || sleep 30 &\nexec ${process.execPath} ${standIn} "$@"\n`, {
+    mode: 0o755,
+  })
+  const gateway = await home.start({ BACKEND_CLI_PATH: server })
+  const client = await connect(gateway.url)
+  client.say('1', 'start a server')
+  await client.final('1')
+  await pause(1200)
+  gateway.child.kill('SIGTERM')
+  expect(await exitOf(gateway, 5000)).toBe(0)
+})
+
+test('whoever is at the door while it opens is not refused', async () => {
+  await using home = await temporaryHome()
+  const port = '18473'
+  const starting = home.start({ HTTP_PORT: port, AGENT_BACKEND: 'echo' })
+  const client = await eventuallyConnected(`http://127.0.0.1:${port}`)
+  client.say('1', 'first')
+  expect((await client.final('1')).ok).toBe(true)
+  expect(client.frames.some(frame => frame.type === 'refused')).toBe(false)
+  await starting
+})
+
+test('a start that fails half-way leaves nothing behind', async () => {
+  await using home = await temporaryHome()
+  mkdirSync(join(home.configDir, 'soul.md'), { recursive: true })
+  const run = runCommand(home, ['start'], { AGENT_BACKEND: 'echo' })
+  expect(await exitOf({ exit: run.exit, output: run.stderr }, 8000)).toBe(1)
+  expect(run.stderr()).toMatch(/^aetheel: .*soul\.md/m)
+})
+
+test('a terminal that is closed takes the agent along', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start({ STOP_TIMEOUT_MS: '100' })
+  const client = await connect(gateway.url)
+  client.say('1', '[[hang]]')
+  await eventually('the run', () => home.begun().length === 1)
+  gateway.child.kill('SIGHUP')
+  expect(await exitOf(gateway, 8000)).toBe(0)
+  expect(processesWith(`HOME=${home.dir}`)).toEqual([])
+})
+
+test('messages that were taken together fail together', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start({ COLLECT: 'true' })
+  const client = await connect(gateway.url)
+  client.say('a', 'busy [[tool:600]]')
+  await client.next(frame => frame.type === 'action')
+  client.say('b', 'one')
+  client.say('c', 'two [[login]]')
+  expect([(await client.final('b')).ok, (await client.final('c')).ok]).toEqual([false, false])
+})
+
+async function eventuallyConnected(url: string) {
+  for (;;) {
+    try {
+      return await connect(url, 'early')
+    } catch {
+      await pause(1)
+    }
+  }
+}

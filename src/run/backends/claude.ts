@@ -131,8 +131,12 @@ function diagnose(said: string, status = 0): FailureReason {
     /not logged in|please run \/login|invalid api key|authentication_error|oauth token/i.test(said)
   )
     return 'not-logged-in'
-  if (status === 429 || /usage limit|rate.?limit|limit reached|hit your limit/i.test(said)) return 'rate-limited'
-  if (status >= 500 || /overloaded|connection error|ECONNREFUSED|ETIMEDOUT/i.test(said)) return 'overloaded'
+  if (status === 429 || /usage limit|rate.?limit|limit reached|hit your \w* ?limit/i.test(said)) return 'rate-limited'
+  if (
+    status >= 500 ||
+    /overloaded|connection ?(?:error|refused|reset)|unable to connect|ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN/i.test(said)
+  )
+    return 'overloaded'
   // Any other 4xx: this request will not be accepted the next time either.
   if (status >= 400 || /usage policy|refus/i.test(said)) return 'refused'
   return 'crashed'

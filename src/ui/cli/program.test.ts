@@ -87,7 +87,7 @@ test('the help as a whole', async () => {
 
     Examples:
       $ aetheel
-      $ aetheel start --backend codex --port 8090
+      $ aetheel start --backend claude --port 8090
       $ aetheel chat "what is new?"
     "
   `)

@@ -34,7 +34,7 @@ function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ende
     .configureHelp({ showGlobalOptions: true })
     .configureOutput(outputTo(terminal))
     .exitOverride()
-  examples(program, ['aetheel', 'aetheel start --backend codex --port 8090', 'aetheel chat "what is new?"'])
+  examples(program, ['aetheel', 'aetheel start --backend claude --port 8090', 'aetheel chat "what is new?"'])
 
   const action =
     (run: (flags: Flags, words: readonly string[]) => Promise<number>) =>
@@ -60,6 +60,7 @@ function addStart(program: Command, ports: CliPorts, action: Action): void {
     .description('run the gateway until Ctrl-C (also: aetheel alone)')
     .option('--backend <name>', 'who answers: claude, codex, gemini, opencode, pi, claude-sdk, echo')
     .option('--model <name>', 'the model the backend is to use')
+    .option('--discord', 'connect to Discord')
     .option('--port <number>', 'where the chat page and the API are served')
     .option('--log <level>', 'trace, debug, info, warn, error, fatal or silent')
     .action(action(flags => ports.start(flags)))

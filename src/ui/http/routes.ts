@@ -127,6 +127,7 @@ const refusalStatus: Readonly<Record<RefusalReason, number>> = {
   full: 503,
   stopping: 503,
   'not-stored': 503,
+  cancelled: 410,
   'too-long': 413,
   empty: 400,
 }

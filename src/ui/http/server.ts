@@ -39,20 +39,20 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
     response.on('error', () => response.destroy()) // the other side left; `close` tells whoever waits for it
     answer(exchange, guard, route, signal).catch(error => {
       if (response.destroyed) return
-      warn({ error, path: url.pathname }, 'request failed')
+      warn({ err: error, path: url.pathname }, 'request failed')
       replyError(exchange, 500, 'Something went wrong here. The log of the gateway says what.')
     })
   })
   server.on('upgrade', (request, stream, head) => {
     stream.on('error', () => stream.destroy()) // left before it was let in
     upgrade(request, stream, head, { guard, sockets, newConversation: options.newConversation }).catch(error => {
-      warn({ error }, 'upgrade failed')
+      warn({ err: error }, 'upgrade failed')
       stream.destroy()
     })
   })
 
   await listen(server, host, options.port)
-  server.on('error', error => warn({ error }, 'http server trouble'))
+  server.on('error', error => warn({ err: error }, 'http server trouble'))
   const { port } = server.address() as AddressInfo
   return { port, url: `http://${nameFor(host)}:${port}`, closed: closing(server, sockets, limits.stopMs, signal) }
 }

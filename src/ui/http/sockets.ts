@@ -50,7 +50,7 @@ export const openSockets = ({ limits, connect, warn }: SocketsOptions): Sockets 
     try {
       connect(connection.socket, conversation)
     } catch (error) {
-      warn({ error }, 'socket could not be connected')
+      warn({ err: error }, 'socket could not be connected')
       connection.socket.close(1011, 'internal error')
     }
   }
@@ -92,7 +92,7 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
     try {
       call()
     } catch (error) {
-      warn({ error }, 'socket listener failed')
+      warn({ err: error }, 'socket listener failed')
       ws.close(1011, 'internal error')
     }
   }
