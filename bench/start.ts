@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build } from 'esbuild'
+import { build } from 'rolldown'
 import { type Figure, median, spread, times } from './figures.ts'
 import { echo, launch, node, root, withHome } from './rig.ts'
 
@@ -66,20 +66,10 @@ async function withBundle<T>(use: (file: string) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(cache, 'aetheel-bench-'))
   try {
     await build({
-      entryPoints: [join(root, 'src/main.ts')],
-      outdir: dir,
-      outExtension: { '.js': '.mjs' },
-      bundle: true,
-      splitting: true,
-      minify: true,
-      format: 'esm',
+      input: join(root, 'src/main.ts'),
       platform: 'node',
-      target: 'node24',
-      // CommonJS packages ask for Node's modules by `require`, which a module does not have.
-      banner: {
-        js: "import { createRequire as _require } from 'node:module'; const require = _require(import.meta.url);",
-      },
-      logLevel: 'error',
+      logLevel: 'silent',
+      output: { dir, format: 'esm', minify: true, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' },
     })
     return await use(join(dir, 'main.mjs'))
   } finally {

@@ -45,7 +45,7 @@ export const options = {
     env: 'AGENT_BACKEND',
     flag: 'backend',
     kind: backendName,
-    description: 'The agent that answers. Not set: claude, else the next one that is installed.',
+    description: 'The agent that answers; this version has claude and echo. Not set: claude, else echo.',
   }),
   'agent.cli_path': optional({
     env: 'BACKEND_CLI_PATH',

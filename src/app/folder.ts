@@ -1,7 +1,8 @@
 // CONFIG_DIR/.aetheel: the database, the token, and the note by which other commands find the running gateway.
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { writeWhole } from '../store/index.ts'
 
 export interface GatewayNote {
@@ -21,7 +22,7 @@ export interface StateFolder {
 export async function openStateFolder(configDir: string): Promise<StateFolder> {
   const dir = stateDir(configDir)
   try {
-    await mkdir(dir, { recursive: true, mode: 0o700 })
+    await makeFolder(dir)
     await chmod(dir, 0o700)
     // Tells a read-only or full disk here, in words, and not at the first message.
     const probe = join(dir, `.probe-${process.pid}`)
@@ -39,6 +40,20 @@ export async function openStateFolder(configDir: string): Promise<StateFolder> {
     token: () => readOrMakeToken(join(dir, 'token')),
     leaveNote: note => writeWhole(noteFile(configDir), `${JSON.stringify(note)}\n`),
     takeNoteAway: () => rm(noteFile(configDir), { force: true }),
+  }
+}
+
+/** Level by level: `recursive` spins for ever where a parent exists and still refuses children (/proc). */
+export async function makeFolder(dir: string): Promise<void> {
+  const make = () => mkdir(dir, { mode: 0o700 })
+  try {
+    await make()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || existsSync(dirname(dir))) throw error
+    await makeFolder(dirname(dir))
+    await make()
   }
 }
 

@@ -71,7 +71,7 @@ export async function openGateway(
       .leaveNote({ pid: process.pid, url: http.url, token })
       .catch((error: unknown) => log.warn({ err: error }, 'other commands will not find this gateway'))
     ready = true
-    log.info({ url: http.url, backend: choice.backend.name, pid: process.pid }, 'ready')
+    log.info({ url: http.url, backend: choice.backend.name, note: choice.note, pid: process.pid }, 'ready')
     return { url: http.url, token, backend: choice.backend.name, note: choice.note, closed }
   } catch (error) {
     closeHttp.abort()
@@ -173,7 +173,7 @@ async function checkedBackend(
   if (!choice.ok) throw new CannotStart(choice.why)
   const { ok, detail } = await choice.backend.check(signal)
   if (!ok) throw new CannotStart(detail)
-  return { backend: choice.backend, note: `${choice.note} (${detail})` }
+  return { backend: choice.backend, note: choice.note || detail }
 }
 
 async function listen(

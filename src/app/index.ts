@@ -1,10 +1,10 @@
 // The front door of app/: what the command line can ask for.
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { killEverything } from '../run/index.ts'
 import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
 import { scrubber } from './config-report.ts'
-import { readNote } from './folder.ts'
+import { makeFolder, readNote } from './folder.ts'
 import { CannotStart, openGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 
@@ -79,7 +79,7 @@ export async function config(flags: Flags) {
 export async function initConfig(flags: Flags): Promise<{ path: string; created: boolean }> {
   const loaded = await mustLoad(flags)
   const path = join(loaded.config.configDir, 'config.json')
-  await mkdir(loaded.config.configDir, { recursive: true, mode: 0o700 })
+  await makeFolder(loaded.config.configDir)
   try {
     await writeFile(path, initialConfigFile(), { flag: 'wx', mode: 0o600 })
     return { path, created: true }
@@ -110,5 +110,6 @@ function stopOnSignals(): AbortSignal {
 const secretScrubber = ({ config, environment }: Ready) => scrubber(secretsOf(config, environment))
 
 function welcome({ url, token, backend, note }: { url: string; token: string; backend: string; note: string }): string {
-  return `\nAetheel is ready. Backend: ${backend} (${note}).\n\n  WebChat  ${url}/chat?token=${encodeURIComponent(token)}\n\nCtrl-C stops it.\n`
+  const link = `${url}/chat?token=${encodeURIComponent(token)}`
+  return `\nAetheel is ready; ${backend} answers: ${note}\n\n  WebChat  ${link}\n\nCtrl-C stops it.\n\n`
 }

@@ -20,6 +20,7 @@ async function prettyStream(out: NodeJS.WriteStream) {
     colorize: out.isTTY,
     translateTime: 'SYS:HH:MM:ss',
     ignore: 'pid,hostname',
+    singleLine: true,
     destination: out,
     sync: true,
   })
@@ -27,7 +28,8 @@ async function prettyStream(out: NodeJS.WriteStream) {
 
 /** What happens, as log lines. */
 export function logSignal(log: Logger, signal: Signal): void {
-  const { type, ...fields } = signal
+  const { type, ...all } = signal
+  const fields = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== ''))
   const name = type.replaceAll('-', ' ')
   switch (type) {
     case 'event-refused':
@@ -46,7 +48,7 @@ export function logSignal(log: Logger, signal: Signal): void {
       return log.debug(fields, name)
     case 'event-accepted':
     case 'turn-began':
-      return log.info(fields, name)
+      return log.debug(fields, name)
     default:
       return type satisfies never
   }

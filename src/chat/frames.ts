@@ -19,6 +19,7 @@ export type ServerFrame =
   | { readonly type: 'hello'; readonly conversation: string }
   | { readonly type: 'accepted'; readonly id: string }
   | { readonly type: 'refused'; readonly id: string | null; readonly reason: string }
+  | { readonly type: 'said'; readonly id: string; readonly text: string }
   | { readonly type: 'waiting'; readonly id: string; readonly position: number }
   | { readonly type: 'draft'; readonly id: string; readonly text: string }
   | {

@@ -77,6 +77,11 @@ export function openWebchat(parts: WebchatParts): Webchat {
     for (const client of everyone(conversation)) client.send(frame)
   }
 
+  /** Who listens in the same conversation elsewhere sees what was asked, not only what is answered. */
+  const tellOthers = (conversation: string, but: Client | null, { id, text }: { id: string; text: string }) => {
+    for (const client of everyone(conversation)) if (client !== but) client.send({ type: 'said', id, text })
+  }
+
   const offer = async (event: NewEvent): Promise<Accepted | Duplicate | Refused> =>
     sink
       ? sink(event)
@@ -99,6 +104,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
         const answer = await offer(eventOf(conversation, frame.id, frame.text))
         if (answer.type === 'refused') return void client.send({ type: 'refused', id: frame.id, reason: answer.reason })
         client.send({ type: 'accepted', id: frame.id })
+        if (answer.type === 'accepted') tellOthers(conversation, client, frame)
         if (answer.type === 'accepted' && answer.position > 0)
           tellAll(conversation, { type: 'waiting', id: frame.id, position: answer.position })
         return
@@ -108,8 +114,10 @@ export function openWebchat(parts: WebchatParts): Webchat {
         const edited = frame.type === 'edit' ? eventOf(conversation, frame.id, frame.text) : null
         const answer = await parts.change(keyOf(conversation, frame.id), edited)
         if (!answer.changed) client.send({ type: 'action', id: frame.id, label: answer.reason, phase: 'failed' })
-        else if (edited) client.send({ type: 'accepted', id: frame.id })
-        else {
+        else if (frame.type === 'edit') {
+          client.send({ type: 'accepted', id: frame.id })
+          tellOthers(conversation, client, frame)
+        } else {
           tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
           tellWaiters(keyOf(conversation, frame.id))
         }
@@ -126,10 +134,11 @@ export function openWebchat(parts: WebchatParts): Webchat {
   /** Resolves once one of those who listen has it; false: nobody did. */
   async function deliver(conversation: string, key: string, frame: ServerFrame): Promise<boolean> {
     const clients = everyone(conversation)
-    if (clients.map(client => client.send(frame)).includes(true)) parts.sent(key)
+    const left = clients.map(client => client.send(frame)).includes(true)
     const arrivals = clients.map(async client => {
       if (!(await client.reached())) throw new Error('gone')
     })
+    if (left) parts.sent(key)
     return Promise.any(arrivals).then(
       () => true,
       () => false,
@@ -190,6 +199,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
       try {
         const answer = await offer(event)
         if (answer.type === 'refused') return { type: 'refused', id, why: answer.why, reason: answer.reason }
+        if (answer.type === 'accepted') tellOthers(conversation, null, { id, text })
         if (!waiter)
           return { type: 'accepted', id, conversation, position: answer.type === 'accepted' ? answer.position : 0 }
         if (answer.type === 'duplicate') waiter.look()

@@ -264,10 +264,10 @@ test.concurrent('where no agent CLI is installed the first answer streams and sa
   const client = await connect(gateway.url)
   client.say('1', 'is anybody there?')
   expect((await client.final('1')).text).toMatch(
-    /^No agent CLI was found on this machine .*npm install -g .*\n\nYou said: is anybody there\?$/,
+    /^No agent CLI was found on this machine .*npm install -g .*\n\nYou said:\n\nis anybody there\?$/,
   )
   const drafts = new Set(client.frames.filter(frame => frame.type === 'draft').map(frame => frame.text))
   expect(drafts.size).toBeGreaterThan(3)
   client.say('2', 'and now?')
-  expect((await client.final('2')).text).toBe('You said: and now?')
+  expect((await client.final('2')).text).toBe('You said:\n\nand now?')
 })

@@ -13,7 +13,7 @@ export interface EchoParts {
 export function openEcho({ clock, pauseMs, introduction }: EchoParts): Backend {
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     yield { type: 'started', session: turn.session?.id ?? null }
-    const heard = `You said: ${turn.prompt}`
+    const heard = `You said:\n\n${turn.prompt}`
     const text = turn.session?.resume ? heard : `${introduction}\n\n${heard}`
     // At most 40 steps, however long the text is.
     const step = Math.max(8, Math.ceil(text.length / 40))

@@ -16,7 +16,12 @@ export interface BackendParts extends Omit<CliParts, 'program'> {
 }
 
 export type Choice =
-  | { readonly ok: true; readonly backend: Backend; readonly note: string }
+  | {
+      readonly ok: true
+      readonly backend: Backend
+      /** Why it is this one, where that is not plain. */
+      readonly note: string
+    }
   | { readonly ok: false; readonly why: string }
 
 /** `wanted` null: the first CLI found on PATH, else echo, which says so. */
@@ -27,24 +32,24 @@ export function chooseBackend(wanted: string | null, parts: BackendParts): Choic
     return {
       ok: true,
       backend: echo('This is the echo backend: it repeats what you write.'),
-      note: 'echo was asked for',
+      note: 'it repeats what you write',
     }
   if (wanted !== null) {
     const dialect = dialects.find(one => one.name === wanted)
     const known = [...dialects.map(one => one.name), 'echo'].join(', ')
     return dialect
-      ? { ok: true, backend: open(dialect), note: `${wanted} was asked for` }
+      ? { ok: true, backend: open(dialect), note: '' }
       : { ok: false, why: `AGENT_BACKEND=${wanted} is not part of this version; it has: ${known}.` }
   }
   const found = dialects.find(one => findProgram(parts.program ?? one.name, parts.environment.PATH))
-  if (found) return { ok: true, backend: open(found), note: `AGENT_BACKEND is not set; found ${found.name}` }
+  if (found) return { ok: true, backend: open(found), note: '' }
   const names = dialects.map(one => one.name).join(', ')
   return {
     ok: true,
     backend: echo(
       `No agent CLI was found on this machine (looked for: ${names}), so I can only repeat what you write. ${dialects[0]?.install ?? ''} Then start Aetheel again.`,
     ),
-    note: `AGENT_BACKEND is not set and no agent CLI was found (${names}); answering with echo`,
+    note: `no agent CLI was found (looked for: ${names}). ${dialects[0]?.install ?? ''}`,
   }
 
   function echo(introduction: string): Backend {
