@@ -12,7 +12,7 @@ export interface Voice {
 export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): Wording {
   switch (end.type) {
     case 'answered':
-      return { kind: 'final', ok: true, text: end.sessionWasLost ? `${lostNote}\n\n${end.text}` : end.text }
+      return { kind: 'final', ok: true, text: end.sessionWasLost ? `${end.text}\n\n${lostNote}` : end.text }
     case 'stopped':
       return { kind: 'final', ok: false, text: end.text.trim() === '' ? 'Stopped.' : `${end.text}\n\n*Stopped.*` }
     case 'put-off':

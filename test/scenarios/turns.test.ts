@@ -35,7 +35,7 @@ describe('a turn', () => {
     client.say('2', 'what is my cat called?')
     const { text, ok } = await client.final('2')
     expect(ok).toBe(true)
-    expect(text).toMatch(/^\*\(The earlier session was lost; .*\)\*\n\nturn 1: what is my cat called\?$/)
+    expect(text).toMatch(/^turn 1: what is my cat called\?\n\n\*\(The earlier session was lost; .*\)\*$/)
     const again = runsOf('what is my cat called?').at(-1)
     expect(again).toMatchObject({ resumed: false })
     expect(again?.session).not.toBe(first?.session)

@@ -60,7 +60,7 @@ test.each(commands.map(command => [command.join(' ') || 'aetheel alone', command
     expect(code).toBe(0)
     expect(out).toContain(`Usage: ${['aetheel', ...command].join(' ')}`)
     expect(out).toContain('--config-dir <folder>')
-    expect(out).toMatch(new RegExp(`Examples:\\n(?:  \\$ .*\\n?)*  \\$ .*${['aetheel', ...command].join(' ')}`))
+    expect(out).toMatch(new RegExp(`Examples:\\n(?:  \\$ .*\\n?)*  \\$ .*${['npx aetheel', ...command].join(' ')}`))
   },
 )
 
@@ -77,7 +77,7 @@ test('the help as a whole', async () => {
       -h, --help                show help
 
     Commands:
-      start [options]           run the gateway until Ctrl-C (also: aetheel alone)
+      start [options]           run the gateway until Ctrl-C (the default command)
       status [options]          how the running gateway does, and the link to its
                                 chat page (exit 0: ready)
       chat [options] [text...]  ask once, or without a text talk at the terminal
@@ -86,11 +86,15 @@ test('the help as a whole', async () => {
       help [command]            show help for a command
 
     Examples:
-      $ aetheel
-      $ aetheel start --backend claude --port 8090
-      $ aetheel chat "what is new?"
+      $ npx aetheel
+      $ npx aetheel start --backend claude --port 8090
+      $ npx aetheel chat "what is new?"
     "
   `)
+})
+
+test('the help of start names only backends that exist', async () => {
+  expect((await run(['start', '--help'])).out).toMatch(/--backend <name> +who answers: claude, or echo, which repeats/)
 })
 
 test('the version', async () => {
@@ -235,7 +239,7 @@ test('a gateway that is still starting shows, and exits with 1', async () => {
 test('status without a gateway says how to start it', async () => {
   expect(await run(['status'])).toMatchObject({
     code: 1,
-    out: 'Aetheel is not running. Start it with: aetheel start\n',
+    out: 'Aetheel is not running. Start it with: npx aetheel start\n',
   })
   expect(await run(['status', '--json'])).toMatchObject({ code: 1, out: '{"ready":false,"pid":null}\n', err: '' })
 })

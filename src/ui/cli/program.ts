@@ -34,7 +34,11 @@ function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ende
     .configureHelp({ showGlobalOptions: true })
     .configureOutput(outputTo(terminal))
     .exitOverride()
-  examples(program, ['aetheel', 'aetheel start --backend claude --port 8090', 'aetheel chat "what is new?"'])
+  examples(program, [
+    'npx aetheel',
+    'npx aetheel start --backend claude --port 8090',
+    'npx aetheel chat "what is new?"',
+  ])
 
   const action =
     (run: (flags: Flags, words: readonly string[]) => Promise<number>) =>
@@ -57,17 +61,17 @@ type Action = (
 function addStart(program: Command, ports: CliPorts, action: Action): void {
   const start = program
     .command('start')
-    .description('run the gateway until Ctrl-C (also: aetheel alone)')
-    .option('--backend <name>', 'who answers: claude, codex, gemini, opencode, pi, claude-sdk, echo')
+    .description('run the gateway until Ctrl-C (the default command)')
+    .option('--backend <name>', 'who answers: claude, or echo, which repeats what you write')
     .option('--model <name>', 'the model the backend is to use')
     .option('--discord', 'connect to Discord')
     .option('--port <number>', 'where the chat page and the API are served')
     .option('--log <level>', 'trace, debug, info, warn, error, fatal or silent')
     .action(action(flags => ports.start(flags)))
   examples(start, [
-    'aetheel start',
-    'aetheel start --backend claude --model opus',
-    'aetheel start --config-dir ~/aetheel --port 8090 --log debug',
+    'npx aetheel start',
+    'npx aetheel start --backend claude --model opus',
+    'npx aetheel start --config-dir ~/aetheel --port 8090 --log debug',
   ])
 }
 
@@ -82,7 +86,7 @@ function addStatus(program: Command, ports: CliPorts, terminal: Terminal, action
         return showStatus(ports, terminal, flags, flags.json === true)
       }),
     )
-  examples(status, ['aetheel status', 'aetheel status --json', 'aetheel status --config-dir ~/aetheel'])
+  examples(status, ['npx aetheel status', 'npx aetheel status --json', 'npx aetheel status --config-dir ~/aetheel'])
 }
 
 function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
@@ -100,10 +104,10 @@ function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: 
       }),
     )
   examples(command, [
-    'aetheel chat "what is on my list today?"',
-    'git diff | aetheel chat "review this"',
-    'aetheel chat --conversation work',
-    'aetheel chat --json "one word, please"',
+    'npx aetheel chat "what is on my list today?"',
+    'git diff | npx aetheel chat "review this"',
+    'npx aetheel chat --conversation work',
+    'npx aetheel chat --json "one word, please"',
   ])
 }
 
@@ -125,10 +129,10 @@ function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action
     .description('write config.json with every option at its default; an existing one is left alone')
     .option('--json', 'as {path, created}')
     .action(action(async flags => (await load()).initConfig(ports, terminal, flags, flags.json === true)))
-  examples(config, ['aetheel config show', 'aetheel config check', 'aetheel config init'])
-  examples(show, ['aetheel config show', 'HTTP_PORT=9000 aetheel config show --json'])
-  examples(check, ['aetheel config check', 'aetheel config check --json'])
-  examples(init, ['aetheel config init', 'aetheel config init --config-dir ~/aetheel'])
+  examples(config, ['npx aetheel config show', 'npx aetheel config check', 'npx aetheel config init'])
+  examples(show, ['npx aetheel config show', 'HTTP_PORT=9000 npx aetheel config show --json'])
+  examples(check, ['npx aetheel config check', 'npx aetheel config check --json'])
+  examples(init, ['npx aetheel config init', 'npx aetheel config init --config-dir ~/aetheel'])
 }
 
 const examples = (command: Command, lines: readonly string[]): Command =>

@@ -27,7 +27,7 @@ export async function showStatus(ports: CliPorts, terminal: Terminal, flags: Fla
   const running = await ports.find(flags)
   if (running === null) {
     if (json) terminal.stdout.write('{"ready":false,"pid":null}\n')
-    else terminal.stdout.write('Aetheel is not running. Start it with: aetheel start\n')
+    else terminal.stdout.write('Aetheel is not running. Start it with: npx aetheel start\n')
     return 1
   }
   const answer = await askStatus(running)

@@ -77,7 +77,7 @@ const answer = async (
   }
   const admission = route.access === 'open' ? 'admitted' : await guard.admit(request, url)
   if (route.access === 'token' && admission !== 'admitted') {
-    const words = `The token is ${admission}. Send it as "Authorization: Bearer …"; "aetheel status" prints it.`
+    const words = `The token is ${admission}. Send it as "Authorization: Bearer …"; "npx aetheel status" prints it.`
     return replyError(exchange, 401, words, { 'WWW-Authenticate': 'Bearer' })
   }
   await route.answer(exchange, admission, signal)
@@ -102,7 +102,7 @@ const upgrade = async (
   if (!guard.originIsOurs(request)) return turnAway(stream, 403, 'Other sites may not connect.')
   if (url.pathname !== '/ws') return turnAway(stream, 404, 'There is no WebSocket here.')
   const admission = await guard.admit(request, url)
-  if (admission !== 'admitted') return turnAway(stream, 401, `The token is ${admission}. "aetheel status" prints it.`)
+  if (admission !== 'admitted') return turnAway(stream, 401, `The token is ${admission}. "npx aetheel status" prints it.`)
   const conversation = url.searchParams.get('conversation') ?? newConversation()
   if (!conversationName.test(conversation)) {
     return turnAway(stream, 400, 'The conversation must match [A-Za-z0-9._-]{1,64}.')

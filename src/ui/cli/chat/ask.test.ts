@@ -106,6 +106,20 @@ test('Ctrl-C stops the turn and waits for its end; pressed twice it leaves with 
   expect(await left).toBe(130)
 })
 
+test('what a stopped turn had said is printed once, with the note beside it', async () => {
+  const stops: Script = ({ type, id }, peer) => {
+    if (type !== 'message') return
+    peer.say({ type: 'accepted', id }, { type: 'draft', id, text: 'One two' })
+    peer.say({ type: 'final', id, text: 'One two three\n\n*Stopped.*', ok: false })
+  }
+  const terminal = fakeTerminal({ stdout: true })
+  expect(await ask(question('go'), options(await scriptedGateway(stops)), terminal)).toBe(1)
+  expect([terminal.out(), terminal.err()]).toEqual(['One two three\n', 'Stopped.\n'])
+  const piped = fakeTerminal()
+  expect(await ask(question('go'), options(await scriptedGateway(stops)), piped)).toBe(1)
+  expect([piped.out(), piped.err()]).toEqual(['', 'One two three\nStopped.\n'])
+})
+
 test('Ctrl-C on a message that waits takes it back and leaves the running turn of others alone', async () => {
   const to = await scriptedGateway(({ type, id }, peer) => {
     if (type === 'message') peer.say({ type: 'accepted', id }, { type: 'waiting', id, position: 1 })
@@ -142,7 +156,22 @@ test('Ctrl-C on a message that turns out to be running already stops it', async 
 test('an answer to an earlier message is shown on a terminal and not taken for ours', async () => {
   const terminal = fakeTerminal({ stderr: true })
   const to = await scriptedGateway(answers('mine'), peer =>
-    peer.say({ type: 'final', id: 'older', text: 'late words', ok: true }),
+    peer.say({ type: 'final', id: 'older', text: 'late words\n\n*Stopped.*', ok: false }),
+  )
+  expect(await ask(question('go'), options(to), terminal)).toBe(0)
+  expect(terminal.err()).toContain('(the answer to an earlier message)\nlate words\n\nStopped.\n')
+  expect(terminal.out()).toBe('mine\n')
+})
+
+test('an earlier message that is answered while ours waits is shown too', async () => {
+  const terminal = fakeTerminal({ stderr: true })
+  const to = await scriptedGateway(({ id }, peer) =>
+    peer.say(
+      { type: 'accepted', id },
+      { type: 'waiting', id, position: 1 },
+      { type: 'final', id: 'older', text: 'late words', ok: true },
+      { type: 'final', id, text: 'mine', ok: true },
+    ),
   )
   expect(await ask(question('go'), options(to), terminal)).toBe(0)
   expect(terminal.err()).toContain('(the answer to an earlier message)\nlate words')

@@ -40,8 +40,10 @@ export async function ask(question: Question, options: ConversationOptions, term
 function followTurn(id: string, paper: Paper, end: (end: End) => void, stop: () => void) {
   let state: 'sending' | 'waiting' | 'running' = 'sending'
   let interrupted: 'no' | 'cancel' | 'stop' = 'no'
+  let ours = false
 
   const begun = (): void => {
+    ours = true
     state = 'running'
     if (interrupted !== 'cancel') return
     interrupted = 'stop'
@@ -53,8 +55,8 @@ function followTurn(id: string, paper: Paper, end: (end: End) => void, stop: () 
     if (what.type === 'disconnected') return paper.note('the gateway is away, trying to reach it again')
     if (what.type === 'hello' || what.type === 'history') return
     if (what.id !== id) {
-      // Answers that nobody was there to take come first; they are not told again.
-      if (what.type === 'final' && state === 'sending') paper.late(what.text)
+      // What was asked before us is answered before us; nobody else may be there to take it, and it is not told again.
+      if (what.type === 'final' && !ours) paper.late(what.text)
       return
     }
     switch (what.type) {

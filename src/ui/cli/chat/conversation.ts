@@ -138,4 +138,4 @@ function endsIn(history: Extract<Frame, { type: 'history' }>, open: ReadonlyMap<
 }
 
 const giveUpReason = (ms: number): string =>
-  `the gateway did not come back within ${Math.round(ms / 1_000)} seconds; what it accepted it will still answer (see: aetheel status)`
+  `the gateway did not come back within ${Math.round(ms / 1_000)} seconds; what it accepted it will still answer (see: npx aetheel status)`

@@ -19,7 +19,7 @@ export async function chat(ports: CliPorts, terminal: Terminal, options: ChatOpt
   const text = [options.text, piped.trimEnd()].filter(part => part.trim() !== '').join('\n\n')
   const session = text === '' && stdin.isTTY === true && stdout.isTTY === true && !options.json
   if (text === '' && !session) {
-    stderr.write('aetheel: nothing to say: give a text (aetheel chat "…") or pipe one in\n')
+    stderr.write('aetheel: nothing to say: give a text (npx aetheel chat "…") or pipe one in\n')
     return 2
   }
   return withGateway(ports, terminal, options.flags, async (where, gone) => {

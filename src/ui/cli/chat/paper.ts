@@ -1,7 +1,8 @@
 // Where a one-shot answer is written: the text on stdout, what goes on meanwhile on stderr.
-import { type OutputStream, type Terminal, withoutControls } from '../terminal.ts'
+import { type OutputStream, paintFor, type Terminal, withoutControls } from '../terminal.ts'
 import { growingText } from './growing.ts'
 import { openProgress } from './progress.ts'
+import { saidUntilStopped, stoppedNote, withPlainNote } from './stopped.ts'
 
 export type End =
   | { readonly type: 'final'; readonly text: string; readonly ok: boolean }
@@ -34,6 +35,11 @@ export function openPaper(terminal: Terminal, json: boolean): Paper {
     write(stderr, text)
     return 1
   }
+  const stop = (said: string): number => {
+    if (said !== '' && live) write(stdout, growing.finish(withoutControls(said)))
+    if (said !== '' && !live) write(stderr, lineOf(said, stderr))
+    return fail(`${paintFor(stderr)('yellow', stoppedNote)}\n`)
+  }
 
   return {
     note: progress.show,
@@ -41,7 +47,8 @@ export function openPaper(terminal: Terminal, json: boolean): Paper {
       if (live) write(stdout, growing.grow(withoutControls(text)))
     },
     late(text) {
-      if (stderr.isTTY === true) write(stderr, `(the answer to an earlier message)\n${withoutControls(text)}\n\n`)
+      if (stderr.isTTY === true)
+        write(stderr, `(the answer to an earlier message)\n${withoutControls(withPlainNote(text))}\n\n`)
     },
     end(end, letter) {
       progress.close()
@@ -55,6 +62,8 @@ export function openPaper(terminal: Terminal, json: boolean): Paper {
         write(stdout, `${JSON.stringify({ ...letter, text, ok })}\n`)
         return ok ? 0 : 1
       }
+      const said = end.type === 'final' && !ok ? saidUntilStopped(text) : null
+      if (said !== null) return stop(said)
       if (!ok) return fail(end.type === 'final' ? lineOf(text, stderr) : `aetheel: ${end.type}: ${text}\n`)
       write(stdout, live ? growing.finish(withoutControls(text)) : lineOf(text, stdout))
       return 0

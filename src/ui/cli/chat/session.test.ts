@@ -1,4 +1,5 @@
 // A session at a terminal, key by key, against a real WebSocket server that follows a script.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test, vi } from 'vitest'
 import { littlePatience, type Peer, scriptedGateway } from '../../../../test/fakes/scripted-gateway.ts'
@@ -53,6 +54,78 @@ test('in a session Ctrl-C stops what runs, and on an empty prompt, pressed again
   await vi.waitFor(() => expect(said(terminal)).toContain('Stopped.'))
   expect(to.heard.map(frame => frame.type)).toEqual(['message', 'stop'])
   type(terminal, '\x03')
+  expect(await over).toBe(0)
+})
+
+test('a stopped answer is not printed again, and its note has no asterisks', async () => {
+  let asked = ''
+  const to = await scriptedGateway(({ id, type: kind }, peer) => {
+    if (kind === 'message') {
+      asked = id
+      peer.say({ type: 'accepted', id }, { type: 'draft', id, text: 'first line\none tw' })
+    } else peer.say({ type: 'final', id: asked, text: 'first line\none two\n\n*Stopped.*', ok: false })
+  })
+  const terminal = fakeTerminal({ stdin: true, stdout: true })
+  const over = talk(options(to), terminal, null)
+  type(terminal, 'go\r')
+  await vi.waitFor(() => expect(said(terminal)).toContain('one tw'))
+  type(terminal, '\x03')
+  await vi.waitFor(() => expect(said(terminal)).toMatch(/one two\n.*Stopped\.\n/s))
+  type(terminal, '\x04')
+  expect(await over).toBe(0)
+  expect(said(terminal).match(/first line/g)).toHaveLength(1)
+  expect(said(terminal)).not.toContain('*')
+})
+
+const visited = (id: string, question: string, answer: string) => [
+  { id, role: 'user', text: question, state: 'answered' },
+  { id, role: 'agent', text: answer, state: 'answered' },
+]
+
+test('a letter that waited is shown once, under its question, after what was said before it', async () => {
+  const to = await scriptedGateway(
+    () => {},
+    peer =>
+      peer.say(
+        { type: 'final', id: 'b', text: 'the late answer', ok: true },
+        {
+          type: 'history',
+          messages: [...visited('a', 'older?', 'old\n\n*Stopped.*'), ...visited('b', 'late?', 'the late answer')],
+        },
+      ),
+  )
+  const terminal = fakeTerminal({ stdin: true, stdout: true })
+  const over = talk(options(to), terminal, null)
+  await vi.waitFor(() => expect(said(terminal)).toMatch(/› older\?\n.*old Stopped\.\n.*↳ late\?\n.*the late answer\n/s))
+  type(terminal, '\x04')
+  expect(await over).toBe(0)
+  expect(said(terminal).match(/late\?/g)).toHaveLength(1)
+  expect(said(terminal).match(/the late answer/g)).toHaveLength(1)
+})
+
+test('a letter whose history never came is shown when the session ends', async () => {
+  const to = await scriptedGateway(
+    () => {},
+    peer => peer.say({ type: 'final', id: 'b', text: 'the late answer', ok: true }),
+  )
+  const terminal = fakeTerminal({ stdin: true, stdout: true })
+  const over = talk(options(to), terminal, null)
+  await vi.waitFor(() => expect(to.open()).toBe(1))
+  await sleep(50)
+  type(terminal, '/quit\r')
+  expect(await over).toBe(0)
+  expect(said(terminal)).toContain('the late answer')
+})
+
+test('/help lists the commands of the session; what it does not know is said to the agent', async () => {
+  const to = await scriptedGateway(() => {})
+  const terminal = fakeTerminal({ stdin: true, stdout: true })
+  const over = talk(options(to), terminal, null)
+  type(terminal, '/help\r/model opus\r')
+  await vi.waitFor(() => expect(to.heard.map(frame => frame.text)).toEqual(['/model opus']))
+  for (const command of ['/stop', '/quit', '/exit', '/help']) expect(said(terminal)).toContain(command)
+  expect(said(terminal)).toContain('Everything else is sent as a message.')
+  type(terminal, '/exit\r')
   expect(await over).toBe(0)
 })
 

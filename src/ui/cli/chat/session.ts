@@ -9,6 +9,11 @@ import { openView } from './view.ts'
 
 const prompt = '› '
 
+const localCommands = `/stop  ends the running answer (also Ctrl-C)
+/quit  leaves (also /exit, Ctrl-D)
+/help  this list
+Everything else is sent as a message.`
+
 /** `gone` resolves when the gateway inside this process has ended (null: it is another process). The exit code. */
 export async function talk(
   options: ConversationOptions,
@@ -46,6 +51,7 @@ export async function talk(
     const text = line.trim()
     if (text === '/quit' || text === '/exit') return leave(0)
     if (text === '/stop') conversation.stop()
+    else if (text === '/help') screen.print(localCommands)
     else if (text !== '') say(text)
     screen.lower()
   })
@@ -57,13 +63,16 @@ export async function talk(
     () => lost('the gateway inside this process stopped'),
     () => lost('the gateway inside this process broke'),
   )
-  screen.print(paint('dim', `Conversation ${options.name}. Ctrl-C stops an answer, /quit or Ctrl-D leaves.`))
+  screen.print(
+    paint('dim', `Conversation ${options.name}. Ctrl-C stops an answer, /quit or Ctrl-D leaves, /help tells more.`),
+  )
   try {
     return await ended
   } finally {
     clearInterval(ticking)
     deaf()
     stdin.off('keypress', onKey)
+    view.close()
     screen.close()
     reader.close()
     if (unanswered.count() > 0)

@@ -1,9 +1,10 @@
 // What a person at the terminal sees of a conversation.
-import { cutTo, type Paint, type Terminal, withoutControls } from '../terminal.ts'
+import { cutTo, type Paint, type Terminal } from '../terminal.ts'
+import { openAnswers } from './answers.ts'
 import type { Heard } from './conversation.ts'
-import { type GrowingText, growingText } from './growing.ts'
 import { progressRow } from './progress.ts'
 import type { Screen } from './screen.ts'
+import { withPlainNote } from './stopped.ts'
 import type { Unanswered } from './unanswered.ts'
 
 export interface View {
@@ -11,44 +12,35 @@ export interface View {
   /** The question that was typed last, and stands on the screen. */
   asked(id: string): void
   tick(): void
+  /** Shows what was still held back. */
+  close(): void
 }
+
+type Final = Extract<Heard, { type: 'final' }>
+type Messages = Extract<Heard, { type: 'history' }>['messages']
 
 export function openView(screen: Screen, paint: Paint, terminal: Terminal, unanswered: Unanswered): View {
   let away = true
   let ticks = 0
-  let recalled = false
-  let lastAsked: string | null = null
-  let growing: { readonly id: string; readonly text: GrowingText } | null = null
+  const ours = new Set<string>()
+  /** Letters that waited for us come ahead of the history, which tells what they answer; null: it has come. */
+  let early: Final[] | null = []
   const columns = (): number => terminal.stdout.columns ?? 80
+  const answers = openAnswers(screen, paint, columns, unanswered)
 
-  const name = (id: string): void => {
-    // Other words stand between the question and its answer: say which one it was.
-    const question = unanswered.textOf(id) ?? 'unasked, or an earlier message'
-    if (id !== lastAsked) screen.print(paint('dim', `↳ ${cutTo(question, columns() - 3)}`))
-  }
-  const answerTo = (id: string): GrowingText => {
-    if (growing?.id === id) return growing.text
-    name(id)
-    growing = { id, text: growingText() }
-    return growing.text
-  }
-  const ended = (id: string): void => {
-    unanswered.ended(id)
-    growing = null
-    lastAsked = null
-    screen.print('')
-  }
-  const failed = (id: string, words: string): void => {
-    if (growing?.id !== id) name(id)
-    screen.print(words)
-    ended(id)
-  }
-  const recall = (messages: Extract<Heard, { type: 'history' }>['messages']): void => {
-    if (recalled) return
-    recalled = true
-    for (const { role, text } of messages.slice(-2)) {
-      screen.print(paint('dim', cutTo(role === 'user' ? `› ${text}` : text, columns() - 1)))
+  const catchUp = (letters: readonly Final[], messages: Messages): void => {
+    early = null
+    const shown = new Set([...ours, ...letters.map(({ id }) => id)])
+    for (const { role, text } of messages.filter(({ id }) => !shown.has(id)).slice(-2)) {
+      screen.print(paint('dim', cutTo(role === 'user' ? `› ${text}` : withPlainNote(text), columns() - 1)))
     }
+    for (const letter of letters) {
+      answers.end(letter, messages.find(({ id, role }) => id === letter.id && role === 'user')?.text)
+    }
+  }
+  /** One that comes again because the connection broke is held once. */
+  const hold = (held: Final[], letter: Final): void => {
+    if (!held.some(({ id, text }) => id === letter.id && text === letter.text)) held.push(letter)
   }
 
   const about = (what: Extract<Heard, { id: string }>): void => {
@@ -64,19 +56,18 @@ export function openView(screen: Screen, paint: Paint, terminal: Terminal, unans
         break
       case 'draft':
         unanswered.begun(id, 'writing')
-        screen.flow(answerTo(id).grow(withoutControls(what.text)))
+        answers.grow(id, what.text)
         break
       case 'action':
         unanswered.begun(id, what.phase === 'failed' ? `${what.label} (failed)` : what.label)
         if (what.phase === 'notice') screen.print(paint('dim', cutTo(what.label, columns() - 1)))
         break
       case 'refused':
-        failed(id, paint('yellow', `refused: ${withoutControls(what.reason)}`))
+        answers.refuse(id, what.reason)
         break
       case 'final':
-        if (!what.ok) return failed(id, paint('red', withoutControls(what.text)))
-        screen.flow(answerTo(id).finish(withoutControls(what.text)))
-        ended(id)
+        if (early === null || ours.has(id)) answers.end(what)
+        else hold(early, what)
         break
       default:
         what satisfies never
@@ -92,13 +83,17 @@ export function openView(screen: Screen, paint: Paint, terminal: Terminal, unans
   return {
     heard(what) {
       away = what.type === 'disconnected'
-      if (what.type === 'history') recall(what.messages)
+      if (what.type === 'history' && early !== null) catchUp(early, what.messages)
       if ('id' in what) about(what)
       tick()
     },
     asked(id) {
-      lastAsked = id
+      ours.add(id)
+      answers.asked(id)
     },
     tick,
+    close() {
+      if (early !== null) catchUp(early, [])
+    },
   }
 }

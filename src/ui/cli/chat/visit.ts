@@ -1,5 +1,6 @@
 // One connection to a gateway, from the handshake to its end.
 import type { Address } from '../ports.ts'
+import { openReceipts } from './receipts.ts'
 import { type Frame, readFrame } from './wire.ts'
 
 export interface VisitOptions {
@@ -24,7 +25,11 @@ export interface VisitEnd {
 export async function visit(address: Address, options: VisitOptions, signal: AbortSignal): Promise<VisitEnd> {
   const query = new URLSearchParams({ token: address.token, conversation: options.conversation })
   const socket = new WebSocket(`${address.url.replace(/^http/, 'ws')}/ws?${query}`)
-  const leave = (): void => socket.close()
+  const receipts = openReceipts(socket)
+  const leave = async (): Promise<void> => {
+    await receipts.given()
+    socket.close(1000)
+  }
   const patience = setTimeout(leave, options.helloMs)
   let settling: NodeJS.Timeout | undefined
   let greeted = false
@@ -33,6 +38,7 @@ export async function visit(address: Address, options: VisitOptions, signal: Abo
   socket.addEventListener('message', event => {
     const frame = readFrame(event.data)
     if (frame === null || signal.aborted) return
+    receipts.heard(frame)
     if (frame.type === 'hello' && !greeted) {
       greeted = true
       clearTimeout(patience)
@@ -46,6 +52,7 @@ export async function visit(address: Address, options: VisitOptions, signal: Abo
   })
   // A failed connection is an error and then a close; the close alone tells all.
   const end = await new Promise<CloseEvent>(resolve => socket.addEventListener('close', resolve))
+  receipts.close()
   clearTimeout(patience)
   clearTimeout(settling)
   signal.removeEventListener('abort', leave)

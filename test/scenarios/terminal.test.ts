@@ -1,0 +1,52 @@
+// `aetheel chat` against the whole gateway: what was shown there is delivered, and is not told again.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../harness/client.ts'
+import { type Home, makeHome, type RunningGateway, runCommand, startGateway, token } from '../harness/gateway.ts'
+
+let home: Home
+let gateway: RunningGateway
+
+beforeAll(async () => {
+  home = await makeHome()
+  gateway = await startGateway(home, { AGENT_BACKEND: 'echo' })
+})
+afterAll(async () => {
+  await gateway.stop()
+  await home.remove()
+})
+
+const letters = async () => {
+  const answer = await fetch(`${gateway.url}/api/status`, { headers: { authorization: `Bearer ${token}` } })
+  return ((await answer.json()) as { letters: { sent: number; waiting: number } }).letters
+}
+
+test('an answer printed by a one-shot chat counts as delivered, time after time', async () => {
+  for (let i = 1; i <= 10; i++) {
+    const run = runCommand(home, ['chat', ...(i % 2 === 0 ? ['--json'] : []), `question ${i}`])
+    expect(await run.exit).toBe(0)
+    expect(run.stdout()).toContain(`question ${i}`)
+    // What was not handed over would wait for the next visit.
+    await expect.poll(letters).toMatchObject({ sent: i, waiting: 0 })
+  }
+  const next = await connect(gateway.url, 'terminal')
+  await next.next(frame => frame.type === 'history')
+  expect(next.frames.filter(frame => frame.type === 'final')).toEqual([])
+  await next.close()
+})
+
+test('without a running gateway the one inside hands its answer over as well', async () => {
+  const alone = await makeHome()
+  try {
+    const run = runCommand(alone, ['chat', 'all by myself'], { AGENT_BACKEND: 'echo' })
+    expect(await run.exit).toBe(0)
+    const later = await startGateway(alone, { AGENT_BACKEND: 'echo' })
+    const client = await connect(later.url, 'terminal')
+    const history = await client.next(frame => frame.type === 'history')
+    expect(history.messages).toHaveLength(2)
+    expect(client.frames.filter(frame => frame.type === 'final')).toEqual([])
+    await client.close()
+    await later.stop()
+  } finally {
+    await alone.remove()
+  }
+})
