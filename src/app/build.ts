@@ -181,8 +181,6 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
     ready,
     now: clock.now,
     counts: shelf.counts,
-    inbox,
-    outbox,
   })
   listeners.push(report.listen)
 

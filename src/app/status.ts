@@ -1,6 +1,6 @@
 // How the gateway is doing: for `aetheel status`, /api/status and /metrics.
-import type { Lanes } from '../base/lanes.ts'
 import type { Signal } from '../base/signal.ts'
+import type { Counts } from '../store/index.ts'
 
 export interface StatusParts {
   readonly version: string
@@ -8,21 +8,13 @@ export interface StatusParts {
   readonly startedAt: number
   ready(): boolean
   now(): number
-  counts(box: 'in' | 'out'): {
-    readonly received: number
-    readonly answered: number
-    readonly refused: number
-    readonly failed: number
-  }
-  readonly inbox: Pick<Lanes<unknown>, 'depth'>
-  readonly outbox: Pick<Lanes<unknown>, 'depth'>
+  counts(box: 'in' | 'out'): Counts
 }
 
 export function openStatus(parts: StatusParts) {
   const turns = { count: 0, ms: 0, firstWords: 0, firstWordMs: 0 }
 
   const status = () => {
-    const depth = parts.inbox.depth()
     const letters = parts.counts('out')
     return {
       ready: parts.ready(),
@@ -32,8 +24,8 @@ export function openStatus(parts: StatusParts) {
       uptimeMs: parts.now() - parts.startedAt,
       rssBytes: process.memoryUsage.rss(),
       /** received = answered + waiting + running + refused + failed; what was cancelled before it began counts as refused. */
-      events: { ...parts.counts('in'), waiting: depth.waiting, running: depth.running },
-      letters: { sent: letters.answered, failed: letters.failed, waiting: parts.outbox.depth().waiting },
+      events: parts.counts('in'),
+      letters: { sent: letters.answered, failed: letters.failed, waiting: letters.waiting + letters.running },
     }
   }
 

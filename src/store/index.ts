@@ -3,4 +3,4 @@ export { type Database, DatabaseUnusable, inWords, openDatabase } from './databa
 export { openMirrorFile, writeWhole } from './files.ts'
 export { openHistory } from './history.ts'
 export { openSessions } from './sessions.ts'
-export { openShelf } from './shelf.ts'
+export { type Counts, openShelf } from './shelf.ts'

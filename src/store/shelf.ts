@@ -4,8 +4,11 @@ import type { Arrival, Box, FollowUp, Outcome, Shelf, ShelfPut, ShelfRow } from 
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 
+/** received = answered + waiting + running + refused + failed, at every moment. */
 export interface Counts {
   readonly received: number
+  readonly waiting: number
+  readonly running: number
   readonly answered: number
   readonly refused: number
   readonly failed: number
@@ -68,7 +71,10 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
     count: db.prepare(
       'INSERT INTO counts (box, name, n) VALUES (?, ?, 1) ON CONFLICT (box, name) DO UPDATE SET n = n + 1',
     ),
-    counts: db.prepare('SELECT name, n FROM counts WHERE box = ?'),
+    counts: db.prepare(
+      `SELECT name, n FROM counts WHERE box = ?1
+       UNION ALL SELECT state, count(*) FROM items WHERE box = ?1 AND state IN ('waiting', 'running') GROUP BY state`,
+    ),
     oldest: db.prepare('SELECT id, at, state FROM items WHERE id > ? ORDER BY id LIMIT 500'),
     giveUp: db.prepare(
       `UPDATE items SET state = 'failed', why = 'never fetched', ended_at = ? WHERE id = ? AND box = 'out' AND state = 'waiting'`,
@@ -169,12 +175,8 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
 
     counts(box) {
       const n = Object.fromEntries(sql.counts.all(box).map(row => [row.name, Number(row.n)]))
-      return {
-        received: n.received ?? 0,
-        answered: n.answered ?? 0,
-        refused: n.refused ?? 0,
-        failed: n.failed ?? 0,
-      }
+      const { received = 0, answered = 0, refused = 0, failed = 0, waiting = 0, running = 0 } = n
+      return { received, answered, waiting, running, refused, failed }
     },
 
     async forgetBefore(cutoff, signal) {

@@ -102,7 +102,8 @@ const upgrade = async (
   if (!guard.originIsOurs(request)) return turnAway(stream, 403, 'Other sites may not connect.')
   if (url.pathname !== '/ws') return turnAway(stream, 404, 'There is no WebSocket here.')
   const admission = await guard.admit(request, url)
-  if (admission !== 'admitted') return turnAway(stream, 401, `The token is ${admission}. "npx aetheel status" prints it.`)
+  if (admission !== 'admitted')
+    return turnAway(stream, 401, `The token is ${admission}. "npx aetheel status" prints it.`)
   const conversation = url.searchParams.get('conversation') ?? newConversation()
   if (!conversationName.test(conversation)) {
     return turnAway(stream, 400, 'The conversation must match [A-Za-z0-9._-]{1,64}.')
