@@ -88,7 +88,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
       : {
           type: 'refused',
           why: 'stopping',
-          reason: 'The gateway is not taking messages right now. Try again in a moment.',
+          reason: 'Stopping: I take no messages right now. Please try again in a moment.',
         }
 
   /** Positions move up when something before them ends or goes. */

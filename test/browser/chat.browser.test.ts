@@ -1,42 +1,7 @@
-// The chat page in a real browser, against the real HTTP server and a scripted conversation.
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { launch, openStage, token, watch } from './stage.ts'
-
-let browser: Browser
-let stage: Awaited<ReturnType<typeof openStage>>
-let page: Page
-let trouble: string[]
-const ends: (() => Promise<void>)[] = []
-
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser.close())
-beforeEach(async () => {
-  stage = await openStage()
-})
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end()
-  await stage.stop()
-})
-
-const visit = async (options: BrowserContextOptions = {}, path = `/chat?token=${token}`) => {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
-  ends.push(() => context.close())
-  page = await context.newPage()
-  trouble = watch(page, stage.url)
-  await page.goto(stage.url + path)
-}
-
-const type = async (text: string) => {
-  await page.fill('#box', text)
-  await page.press('#box', 'Enter')
-}
-const count = (selector: string) => page.locator(selector).count()
-const shows = (selector: string, text: string) =>
-  expect.poll(() => page.locator(selector).allInnerTexts()).toContain(text)
-const state = (number = 0) => page.locator('.turn').nth(number).getAttribute('data-state')
+// The chat page in a real browser: how it looks, reads and is used, against a scripted conversation.
+import { expect, test } from 'vitest'
+import { token } from './stage.ts'
+import { count, page, shows, stage, state, trouble, type, visit } from './visitor.ts'
 
 test('a message is sent, streams and ends, and the address keeps the conversation but not the token', async () => {
   await visit()
@@ -104,6 +69,23 @@ test('a long draft arrives word by word and looks the same as its final', async 
   expect(trouble).toEqual([])
 })
 
+test('lists go on from their number and columns stand where they were put', async () => {
+  await visit()
+  await type('show')
+  const peer = await stage.peer()
+  const { id } = await peer.next('message')
+  const text = '3. three\n4. four\n\n| a | b |\n|---|--:|\n| 1 | 2 |'
+  peer.say({ type: 'accepted', id }, { type: 'final', id, text, ok: true })
+  await shows('.prose td', '2')
+  expect(await page.getAttribute('.prose ol', 'start')).toBe('3')
+  expect(
+    await page
+      .locator('.prose :is(th, td)')
+      .evaluateAll(all => all.map(one => one.ownerDocument.defaultView?.getComputedStyle(one).textAlign)),
+  ).toEqual(['start', 'right', 'start', 'right'].map(side => expect.stringContaining(side)))
+  expect(trouble).toEqual([])
+})
+
 test('nothing the agent writes runs, loads or poses as the page', async () => {
   await visit()
   await type('<img src=x onerror=alert(1)>')
@@ -143,174 +125,26 @@ test('nothing the agent writes runs, loads or poses as the page', async () => {
   expect(trouble).toEqual([])
 })
 
-test('after a broken line the same conversation comes back and the missed final is there once', async () => {
+test('what runs from right to left is set so, block by block', async () => {
   await visit()
-  await type('slow one')
-  const first = await stage.peer()
-  const { id } = await first.next('message')
-  first.say({ type: 'accepted', id }, { type: 'draft', id, text: 'half an' })
-  await shows('.prose', 'half an')
-  const history = [
-    { id, role: 'user', text: 'slow one', at: Date.now(), ok: true, state: 'answered' },
-    { id, role: 'agent', text: 'half an answer, and the rest', at: Date.now(), ok: true, state: 'answered' },
-  ]
-  stage.greetWith(peer =>
-    peer.say(
-      { type: 'final', id, text: 'half an answer, and the rest', ok: true },
-      { type: 'history', messages: history },
-    ),
-  )
-  first.hangUp()
-  const second = await stage.peer(1)
-  expect(second.conversation).toBe(first.conversation)
-  await shows('.prose', 'half an answer, and the rest')
-  await expect.poll(() => page.isVisible('#banner')).toBe(false)
-  expect([await count('.turn'), await state()]).toEqual([1, 'answered'])
-  expect(second.heard).toEqual([])
-  expect(trouble).toEqual([])
-})
-
-test('what was not accepted is sent again under its id, after a break and after a reload', async () => {
-  await visit()
-  await type('precious')
-  const { id } = await (await stage.peer()).next('message')
-  ;(await stage.peer()).hangUp()
-  expect(await (await stage.peer(1)).next('message')).toEqual({ type: 'message', id, text: 'precious' })
-  await page.reload()
-  const third = await stage.peer(2)
-  expect(third.conversation).toBe('talk-1')
-  expect(await third.next('message')).toEqual({ type: 'message', id, text: 'precious' })
-  third.say({ type: 'accepted', id }, { type: 'final', id, text: 'kept', ok: true })
-  await shows('.prose', 'kept')
-  expect(await count('.turn')).toBe(1)
-  await page.reload()
-  await page.waitForTimeout(300)
-  expect((await stage.peer(3)).heard).toEqual([])
-  expect(trouble).toEqual([])
-})
-
-test('what was not accepted in one chat is neither lost nor sent to another', async () => {
-  await visit()
-  await type('for the first chat')
-  const { id } = await (await stage.peer()).next('message')
-  await page.click('#new-chat')
-  const second = await stage.peer(1)
-  await shows('#connection', 'connected')
-  await page.click('#recent a')
-  const third = await stage.peer(2)
-  expect([second.heard, third.conversation]).toEqual([[], 'talk-1'])
-  expect(await third.next('message')).toEqual({ type: 'message', id, text: 'for the first chat' })
-  expect(trouble).toEqual([])
-})
-
-test('while the gateway is away a banner says so, and what is written then goes out later', async () => {
-  await visit()
-  await stage.peer()
-  const { port } = stage
-  await stage.stop()
-  await expect.poll(() => page.isVisible('#banner')).toBe(true)
-  expect(await page.isDisabled('#stop')).toBe(true)
-  await type('written offline')
-  await shows('.status', 'Sending …')
-  stage = await openStage(port)
-  await page.click('#try-now')
-  const peer = await stage.peer()
-  const { id, text } = await peer.next('message')
-  expect(text).toBe('written offline')
-  peer.say({ type: 'accepted', id })
-  await expect.poll(() => page.isVisible('#banner')).toBe(false)
-  await expect.poll(() => state()).toBe('accepted')
-})
-
-test('a waiting message is edited with the arrow key or the button, or cancelled', async () => {
-  await visit()
-  const peer = await stage.peer()
-  const ids: string[] = []
-  for (const text of ['first', 'second', 'third']) {
-    await type(text)
-    const { id } = await peer.next('message')
-    ids.push(id)
-    peer.say({ type: 'accepted', id })
-    if (ids.length > 1) peer.say({ type: 'waiting', id, position: ids.length - 1 })
-  }
-  await expect.poll(() => page.locator('.status').nth(2).textContent()).toContain('number 2 in the queue')
-  await page.press('#box', 'ArrowUp')
-  expect(await page.inputValue('#box')).toBe('third')
-  await type('third, better')
-  expect(await peer.next('edit')).toEqual({ type: 'edit', id: ids[2], text: 'third, better' })
-  await expect.poll(() => page.locator('.status').nth(2).textContent()).toBe('Saving the change …')
-  peer.say({ type: 'accepted', id: ids[2] })
-  await expect.poll(() => page.locator('.status').nth(2).textContent()).toContain('Waiting')
-  expect(await page.locator('.question').nth(2).textContent()).toBe('third, better')
-
-  await page.locator('.turn').nth(1).getByRole('button', { name: 'Cancel' }).click()
-  expect((await peer.next('cancel')).id).toBe(ids[1])
-  peer.say({ type: 'refused', id: ids[1], reason: 'cancelled' }, { type: 'waiting', id: ids[2], position: 1 })
-  await expect.poll(() => page.locator('.status').nth(1).textContent()).toContain('Cancelled')
-
-  await page.locator('.turn').nth(2).getByRole('button', { name: 'Edit' }).click()
-  await type('third, too late')
-  await peer.next('edit')
-  peer.say({ type: 'action', id: ids[2], label: 'too late to change: it is being answered', phase: 'failed' })
-  await shows('.notice', 'too late to change: it is being answered')
-  await expect.poll(() => page.locator('.question').nth(2).textContent()).toBe('third, better')
-  peer.say({ type: 'final', id: ids[0], text: 'one', ok: true }, { type: 'final', id: ids[2], text: 'three', ok: true })
-  await expect.poll(() => page.locator('.prose').nth(2).textContent()).toContain('three')
-  expect(trouble).toEqual([])
-})
-
-test('a message that begins to be answered while it is edited leaves the words in the box', async () => {
-  await visit()
-  await type('wait for it')
-  const peer = await stage.peer()
-  const { id } = await peer.next('message')
-  peer.say({ type: 'accepted', id }, { type: 'waiting', id, position: 1 })
-  await page.getByRole('button', { name: 'Edit' }).click()
-  await page.fill('#box', 'new words')
-  peer.say({ type: 'draft', id, text: 'already' })
-  await expect.poll(() => page.isVisible('#editing')).toBe(false)
-  expect(await page.inputValue('#box')).toBe('new words')
+  await page.fill('#box', 'שלום, מה שלומך?')
+  const way = (selector: string) =>
+    page.locator(selector).evaluateAll(all => all.map(one => (one.matches(':dir(rtl)') ? 'rtl' : 'ltr')))
+  expect(await way('#box')).toEqual(['rtl'])
   await page.press('#box', 'Enter')
-  expect((await peer.next('message')).text).toBe('new words')
-  expect(trouble).toEqual([])
-})
-
-test('the answer is stopped by button and by Escape, and a failed one says so', async () => {
-  await visit()
-  await type('endless')
   const peer = await stage.peer()
   const { id } = await peer.next('message')
-  peer.say({ type: 'accepted', id }, { type: 'draft', id, text: 'on and on' })
-  await page.click('#stop')
-  await peer.next('stop')
-  await page.press('body', 'Escape')
-  await peer.next('stop')
-  peer.say({ type: 'final', id, text: 'Stopped.', ok: false })
-  await shows('.answer.failed .prose', 'Stopped.')
-  await page.press('body', 'Escape')
-  await page.waitForTimeout(150)
-  expect(peer.heard.filter(frame => frame.type === 'stop')).toHaveLength(2)
-  expect(trouble).toEqual([])
-})
-
-test('a refused message says why and can be sent again; one that is too long never leaves', async () => {
-  await visit()
-  await type('now?')
-  const peer = await stage.peer()
-  const { id } = await peer.next('message')
-  peer.say({ type: 'refused', id, reason: 'busy, try again later' })
-  await expect.poll(() => page.locator('.status').textContent()).toContain('Not taken: busy, try again later')
-  await page.getByRole('button', { name: 'Retry' }).click()
-  const again = await peer.next('message')
-  expect([again.text, again.id === id]).toEqual(['now?', false])
-  peer.say({ type: 'accepted', id: again.id }, { type: 'final', id: again.id, text: 'yes', ok: true })
-  await shows('.prose', 'yes')
-  expect(await count('.turn')).toBe(1)
-
-  await page.fill('#box', 'x'.repeat(1_200_000))
-  await page.press('#box', 'Enter')
-  await expect.poll(() => page.locator('.status').nth(1).textContent()).toContain('too long')
-  expect(peer.heard).toHaveLength(2)
+  const text =
+    '# כותרת\n\nשלום\n\nHello\n\n- פריט\n- item\n\n  more\n\n> ציטוט\n\n```js\n// שלום\n```\n\n1. مرحبا\n\n   ```\n   code\n   ```'
+  peer.say({ type: 'accepted', id }, { type: 'final', id, text, ok: true })
+  await shows('.prose > p', 'Hello')
+  expect(await way('.question > div')).toEqual(['rtl'])
+  expect(await way('.prose h1')).toEqual(['rtl'])
+  expect(await way('.prose > p')).toEqual(['rtl', 'ltr'])
+  expect(await way('.prose li')).toEqual(['rtl', 'ltr', 'rtl'])
+  expect(await way('.prose li p, .prose blockquote p')).toEqual(['rtl', 'ltr', 'ltr', 'rtl', 'rtl'])
+  expect(await way('.prose pre')).toEqual(['ltr', 'ltr'])
+  expect(await way('#recent a')).toEqual(['rtl'])
   expect(trouble).toEqual([])
 })
 
@@ -375,7 +209,7 @@ test('chats are listed by their first words, switched, and left out on request',
 
 test('without the link there is a page that says where to find it', async () => {
   await visit({}, '/chat')
-  expect(await page.textContent('main')).toContain('aetheel status')
+  expect(await page.textContent('pre')).toBe('npx aetheel status')
   expect(trouble.filter(one => !one.includes('401'))).toEqual([])
 })
 
@@ -394,14 +228,6 @@ test('a link on another site opens the chat, although the cookie is strict', asy
   await stage.peer()
   expect(await page.isVisible('#box')).toBe(true)
   expect(page.url()).toBe(`${stage.url}/chat#talk-1`)
-})
-
-test('when the token changes the page says so instead of trying in silence', async () => {
-  await visit()
-  await stage.peer()
-  await page.context().clearCookies()
-  ;(await stage.peer()).hangUp()
-  await expect.poll(() => page.locator('#banner').textContent()).toContain('aetheel status')
 })
 
 test('a phone has the whole page in its width and the chats in a drawer', async () => {

@@ -1,6 +1,6 @@
-// The page and the whole gateway: a person writes, the gateway dies in the middle, and the answer comes all the same.
+// The page and the whole gateway: a person writes, the gateway dies or stops in the middle, and the answer comes all the same.
 import { createServer } from 'node:net'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Home, makeHome, startGateway, token } from '../harness/gateway.ts'
 import { launch, watch } from './stage.ts'
@@ -23,6 +23,8 @@ const freePort = () =>
       server.close(() => resolve(String(typeof address === 'object' ? address?.port : 0)))
     })
   })
+
+const refusedWhileDown = /ERR_CONNECTION_REFUSED|WebSocket connection|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/
 
 test('a message written in the page is answered, also over a kill -9 of the gateway', async () => {
   const env = { HTTP_PORT: await freePort(), CLAUDE_STAND_IN_STEP_MS: '150' }
@@ -47,8 +49,39 @@ test('a message written in the page is answered, also over a kill -9 of the gate
   expect(await page.locator('.turn').count()).toBe(2)
   await say('and a last one')
   await expect.poll(async () => (await answers()).at(-1), { timeout: 10_000 }).toBe('turn 4: and a last one')
-  const refusedWhileDown = /ERR_CONNECTION_REFUSED|WebSocket connection|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/
   expect(trouble.filter(line => !refusedWhileDown.test(line))).toEqual([])
   if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/whole.png` })
   await second.stop()
+})
+
+test('two windows show the same talk, and what is written during a stop is answered after the next start', async () => {
+  const env = { HTTP_PORT: await freePort(), CLAUDE_STAND_IN_STEP_MS: '150' }
+  const first = await startGateway(home, env)
+  const context = await browser.newContext()
+  const [here, there] = [await context.newPage(), await context.newPage()]
+  const trouble = [here, there].map(page => watch(page, first.url))
+  await here.goto(`${first.url}/chat?token=${token}#two-windows`)
+  await there.goto(`${first.url}/chat#two-windows`)
+  for (const page of [here, there]) await expect.poll(() => page.textContent('#connection')).toBe('connected')
+  const say = async (page: Page, text: string) => {
+    await page.fill('#box', text)
+    await page.press('#box', 'Enter')
+  }
+  const talk = (page: Page) => page.locator('.question, .prose').allInnerTexts()
+  const long = 'one two three four five six seven eight nine ten'
+  await say(here, long)
+  await expect.poll(async () => (await talk(there))[1], { timeout: 10_000 }).toMatch(/^turn 1: one/)
+  const exit = first.stop()
+  await expect.poll(first.output).toContain('stopping')
+  await say(there, 'meanwhile')
+  await expect.poll(() => there.locator('.status').nth(1).textContent()).toMatch(/^Kept/)
+  expect(await exit).toBe(0)
+  const second = await startGateway(home, env)
+  for (const page of [here, there])
+    await expect
+      .poll(() => talk(page), { timeout: 20_000 })
+      .toEqual([long, `turn 1: ${long}`, 'meanwhile', 'turn 2: meanwhile'])
+  expect(trouble.flat().filter(line => !refusedWhileDown.test(line))).toEqual([])
+  await second.stop()
+  await context.close()
 })

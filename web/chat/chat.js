@@ -8,6 +8,8 @@ import { openTalk } from './talk.js'
 import { openWire } from './wire.js'
 
 const longestFrame = 1_000_000 // the gateway closes the line at 1 MiB
+const fits = frame => new TextEncoder().encode(JSON.stringify(frame)).length <= longestFrame
+const tooLong = 'Too long: this message is larger than 1 MB. Please shorten it or send it in parts.'
 const patienceMs = 10_000 // for "accepted", before the line counts as dead
 
 const validName = /^[A-Za-z0-9._-]{1,64}$/
@@ -29,6 +31,11 @@ const asked = {
   cancel(id) {
     if (wire.send({ type: 'cancel', id })) talk.change(id, { type: 'cancel' })
     else composer.tell(notConnected)
+  },
+  takeBack(id) {
+    composer.putBack(talk.find(id)?.text ?? '')
+    talk.drop(id)
+    composer.focus()
   },
   retry(id) {
     const text = talk.find(id)?.text ?? ''
@@ -52,10 +59,12 @@ const log = openLog({ turns: () => talk.turns(), asked })
 const composer = openComposer({
   say: text => say(text),
   edit(id, text) {
-    if (talk.find(id)?.text === text) return true
-    if (!wire.send({ type: 'edit', id, text })) return false
+    const frame = { type: 'edit', id, text }
+    if (talk.find(id)?.text === text) return null
+    if (!fits(frame)) return tooLong
+    if (!wire.send(frame)) return notConnected
     talk.change(id, { type: 'edit', text })
-    return true
+    return null
   },
   editLast() {
     const last = talk.turns().findLast(turn => turn.state === 'waiting')
@@ -73,46 +82,54 @@ const afterChange = () => {
   const edited = composer.editing()
   if (edited !== null && talk.find(edited)?.state !== 'waiting') composer.tooLateFor(edited)
   if (conversation === null) return
-  const unsent = talk.turns().filter(turn => turn.state === 'sending')
   keepUnsent(
     conversation,
-    unsent.map(({ id, text, at }) => ({ id, text, at })),
+    unaccepted().map(({ id, text, at }) => ({ id, text, at })),
+    id => talk.find(id) !== undefined,
   )
 }
 
 const say = text => {
   const id = newId()
-  const frame = { type: 'message', id, text }
   talk.say(id, text)
   log.goToEnd()
-  if (new TextEncoder().encode(JSON.stringify(frame)).length > longestFrame) {
-    talk.take({ type: 'refused', id, reason: 'this message is too long' })
+  if (!fits({ type: 'message', id, text })) {
+    talk.take({ type: 'refused', id, reason: tooLong })
     return
   }
   if (conversation !== null) {
     rememberChat(conversation, text)
     chats.draw()
   }
-  if (wire.send(frame)) expectAccepted(id)
+  send(id, text)
+}
+
+const send = (id, text) => {
+  const sent = wire.send({ type: 'message', id, text })
+  if (sent) expectAccepted(id)
+  talk.keep(id, !sent && isAway())
 }
 
 /** A line can be dead without anyone being told: then a new one is taken, and the message sent again under its id. */
 const expectAccepted = id => {
   setTimeout(() => {
-    if (talk.find(id)?.state === 'sending' && wire.isOpen()) wire.reconnect()
+    const turn = talk.find(id)
+    if (turn?.state === 'sending' && !turn.kept && wire.isOpen()) wire.reconnect()
   }, patienceMs)
 }
 
-const sendUnaccepted = () => {
-  for (const { id, text, state } of talk.turns()) {
-    if (state === 'sending' && wire.send({ type: 'message', id, text })) expectAccepted(id)
-  }
-}
+const unaccepted = () => talk.turns().filter(turn => turn.state === 'sending')
+const isAway = () => line === 'offline' || line === 'locked'
 
 function onFrame(frame) {
   if (frame.type === 'hello' && validName.test(frame.conversation)) greet(frame.conversation)
   if (frame.type === 'final' && document.hidden) document.title = '● Aetheel'
+  const change = frame.type === 'action' && frame.phase === 'failed' ? talk.find(frame.id)?.change : null
   talk.take(frame)
+  if (change?.type === 'edit' && talk.find(frame.id)?.change === null && composer.isEmpty()) {
+    composer.putBack(change.text)
+    composer.tell('Your change did not get through. Enter sends it as a new message.')
+  }
 }
 
 const greet = name => {
@@ -127,12 +144,11 @@ const greet = name => {
 function onLine({ type, retryAt: at = 0, code }) {
   line = type
   retryAt = at
-  if (type === 'open') sendUnaccepted()
-  else talk.forgetChanges()
-  if (code === 1009) {
-    for (const { id, state } of talk.turns()) {
-      if (state === 'sending') talk.take({ type: 'refused', id, reason: 'this message is too long' })
-    }
+  if (type !== 'open') talk.forgetChanges()
+  for (const { id, text } of unaccepted()) {
+    if (type === 'open') send(id, text)
+    else if (code === 1009) talk.take({ type: 'refused', id, reason: tooLong })
+    else if (isAway()) talk.keep(id, true)
   }
   showLine()
 }
@@ -148,7 +164,7 @@ const showLine = () => {
   if (line !== 'connecting') banner.hidden = line === 'open'
   if (line === 'locked') {
     byId('banner-text').textContent =
-      'The link of this browser is no longer valid. “aetheel status” prints the new one.'
+      'The link of this browser is no longer valid. “npx aetheel status”, in the folder where Aetheel was started, prints the new one.'
   } else if (line === 'offline') {
     const seconds = Math.max(1, Math.round((retryAt - Date.now()) / 1000))
     byId('banner-text').textContent =

@@ -1,4 +1,4 @@
-// The list of this browser's recent chats: beside the talk, or a drawer where there is no room.
+// The list of the chats in this browser: beside the talk, or a drawer where there is no room.
 import { byId, el } from './dom.js'
 import { forgetChat, recentChats } from './kept.js'
 
@@ -22,7 +22,7 @@ export const openChats = ({ current, open }) => {
   const line = ({ id, title }) => {
     const here = id === current()
     const name = title || 'Untitled'
-    const link = el('a', { href: `#${id}`, ...(here ? { 'aria-current': 'page' } : {}) }, name)
+    const link = el('a', { href: `#${id}`, dir: 'auto', ...(here ? { 'aria-current': 'page' } : {}) }, name)
     link.addEventListener('click', event => {
       event.preventDefault()
       choose(id)

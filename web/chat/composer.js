@@ -6,7 +6,7 @@ export const notConnected = 'Not connected: this cannot be changed right now.'
 /**
  * @param {{
  *   say: (text: string) => void,
- *   edit: (id: string, text: string) => boolean,   false: could not be sent
+ *   edit: (id: string, text: string) => string | null,   why it could not be sent
  *   editLast: () => void,
  *   stop: () => void,
  * }} asked
@@ -46,8 +46,11 @@ export const openComposer = asked => {
     if (editing === null) {
       fill('')
       asked.say(text)
-    } else if (asked.edit(editing, text)) leaveEditing(put)
-    else hint.textContent = notConnected
+      return
+    }
+    const hindrance = asked.edit(editing, text)
+    if (hindrance === null) leaveEditing(put)
+    else hint.textContent = hindrance
   }
 
   form.addEventListener('submit', event => {
@@ -92,6 +95,12 @@ export const openComposer = asked => {
       if (editing !== id) return
       leaveEditing(box.value)
       hint.textContent = 'That message is being answered already. Enter sends this as a new one.'
+    },
+    isEmpty: () => box.value.trim() === '',
+    /** What did not get through, before what is being written if there is any. */
+    putBack(text) {
+      if (editing !== null) leaveEditing(put)
+      fill(box.value.trim() === '' ? text : `${text}\n\n${box.value}`)
     },
     editing: () => editing,
     tell(words) {

@@ -43,4 +43,8 @@ export const forgetChat = id => {
 export const unsentMessages = conversation =>
   read(unsentKey(conversation)).filter(one => typeof one?.id === 'string' && typeof one.text === 'string')
 
-export const keepUnsent = (conversation, messages) => write(unsentKey(conversation), messages)
+/** What is not known here belongs to another window with the same conversation, and stays. */
+export const keepUnsent = (conversation, messages, isKnown) => {
+  const others = unsentMessages(conversation).filter(({ id }) => !isKnown(id))
+  write(unsentKey(conversation), [...others, ...messages])
+}

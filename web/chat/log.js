@@ -13,6 +13,7 @@ export const openLog = ({ turns, asked }) => {
   let atEnd = true
   let lastTop = 0
 
+  const isAtEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40
   const follow = () => {
     if (atEnd) scroll.scrollTop = scroll.scrollHeight
     toEnd.hidden = atEnd
@@ -54,9 +55,14 @@ export const openLog = ({ turns, asked }) => {
 
   scroll.addEventListener('scroll', () => {
     // Only going up leaves the end: a box that grows or a banner that appears moves it away as well.
-    if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40) atEnd = true
+    if (isAtEnd()) atEnd = true
     else if (scroll.scrollTop < lastTop) atEnd = false
     lastTop = scroll.scrollTop
+    toEnd.hidden = atEnd
+  })
+  // Who unfolds a message wants to read it, not to be taken to the end by the next word that streams in.
+  list.addEventListener('click', event => {
+    if (event.target.closest('.more') !== null) atEnd = isAtEnd()
     toEnd.hidden = atEnd
   })
   new ResizeObserver(follow).observe(scroll)

@@ -33,6 +33,7 @@ const allowed = {
   ],
   ALLOWED_ATTR: ['href', 'title', 'alt', 'src', 'class', 'start', 'align', 'colspan', 'rowspan', 'open'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  ADD_URI_SAFE_ATTR: ['start', 'align', 'colspan', 'rowspan'], // not addresses, so not measured as such
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
@@ -102,12 +103,17 @@ export const markdownView = into => {
   }
 }
 
+// Each block runs the way of its first letter. Inside a list item or a quotation all go the same way, so that the bullet
+// or the bar stands where they begin.
+const directed = ':is(p, h1, h2, h3, h4, h5, h6):not(:is(li, blockquote) > *), li, blockquote, dt, dd, th, td, summary'
+
 const elementsOf = html => {
   const fragment = DOMPurify.sanitize(html, allowed)
   for (const link of fragment.querySelectorAll('a')) {
     link.rel = 'noopener noreferrer'
     link.target = '_blank'
   }
+  for (const block of fragment.querySelectorAll(directed)) block.dir = 'auto'
   for (const pre of fragment.querySelectorAll('pre')) frameCode(pre)
   for (const table of fragment.querySelectorAll('table')) {
     const frame = el('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Table' })
@@ -121,7 +127,7 @@ const frameCode = pre => {
   const code = pre.querySelector('code')
   const language = /^language-([\w+#.-]+)/.exec(code?.className ?? '')?.[1] ?? 'text'
   code?.removeAttribute('class')
-  const frame = el('div', { class: 'code' })
+  const frame = el('div', { class: 'code', dir: 'ltr' })
   const head = el(
     'div',
     { class: 'code-head' },

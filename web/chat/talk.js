@@ -6,6 +6,7 @@
  *   text: string | null,               null: asked elsewhere, only the answer is known
  *   at: number,
  *   state: 'sending' | 'accepted' | 'waiting' | 'running' | 'answered' | 'failed' | 'refused',
+ *   kept: boolean,                     while sending: nobody can take it now, it goes out with the next line
  *   position: number,
  *   reason: string,
  *   draft: string,
@@ -32,6 +33,7 @@ export const openTalk = ({ changed, reordered, now }) => {
       text,
       at,
       state,
+      kept: false,
       position: 0,
       reason: '',
       draft: '',
@@ -56,6 +58,15 @@ export const openTalk = ({ changed, reordered, now }) => {
       }
       return turn
     },
+    /** Written or edited in another window. */
+    said({ id, text }) {
+      const turn = find(id)
+      if (turn === undefined) return add(id, String(text), 'accepted')
+      if (ended.has(turn.state) && turn.text !== null) return null
+      if (turn.state === 'sending') turn.state = 'accepted'
+      turn.text = String(text)
+      return turn
+    },
     waiting({ id, position }) {
       const turn = find(id)
       if (turn === undefined || progress[turn.state] > progress.waiting) return null
@@ -76,7 +87,7 @@ export const openTalk = ({ changed, reordered, now }) => {
       const running = turn.actions.findLast(action => action.label === label && action.phase === 'started')
       if (phase === 'notice') turn.note = label
       else if (phase === 'failed' && running === undefined && turn.change !== null) {
-        begin(turn) // too late: it is being answered
+        turn.change = null // too late, or not allowed: the message stays as it was
         turn.note = label
       } else {
         begin(turn)
@@ -98,16 +109,20 @@ export const openTalk = ({ changed, reordered, now }) => {
     refused({ id, reason }) {
       const turn = find(id)
       if (turn === undefined || turn.answer !== null) return null
-      turn.state = 'refused'
-      turn.reason = String(reason)
       turn.change = null
+      // Refused by a gateway on its way out, so not stored: the next one takes it under the same id.
+      if (turn.state === 'sending' && String(reason).startsWith('Stopping:')) turn.kept = true
+      else {
+        turn.state = 'refused'
+        turn.reason = String(reason)
+      }
       return turn
     },
   }
 
+  /** What was asked for in the meantime is still on its way, and gets its own answer. */
   const begin = turn => {
     turn.state = 'running'
-    turn.change = null
   }
   const end = (turn, answer) => {
     turn.answer = answer
@@ -152,6 +167,13 @@ export const openTalk = ({ changed, reordered, now }) => {
     },
     say(id, text, at) {
       changed(add(id, text, 'sending', at))
+    },
+    /** True: it could not be sent now. False: it is on its way. */
+    keep(id, kept) {
+      const turn = find(id)
+      if (turn?.state !== 'sending' || turn.kept === kept) return
+      turn.kept = kept
+      changed(turn)
     },
     drop(id) {
       turns = turns.filter(turn => turn.id !== id)

@@ -3,19 +3,22 @@ import { copyButton, el } from './dom.js'
 import { markdownView } from './markdown.js'
 
 const shownActions = 4
+const longQuestion = 4000 // characters; of a longer one the beginning is shown until one asks for all
+const shownOfLong = 600
+const stoppedMark = '*Stopped.*'
 
 /**
  * @param {string} id
- * @param {{ edit: (id: string) => void, cancel: (id: string) => void, retry: (id: string) => void }} asked
+ * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack', (id: string) => void>} asked
  */
 export const turnView = (id, asked) => {
-  const question = el('div', { class: 'question' })
+  const question = questionView()
   const status = el('div', { class: 'status' })
   const actions = el('ul', { class: 'actions', 'aria-label': 'What the agent does' })
   const prose = el('div', { class: 'prose' })
   const foot = el('div', { class: 'foot' })
   const answer = el('div', { class: 'answer' }, actions, prose, foot)
-  const element = el('li', { class: 'turn', 'data-id': id }, question, status, answer)
+  const element = el('li', { class: 'turn', 'data-id': id }, question.element, status, answer)
   const markdown = markdownView(prose)
   let shown = null
 
@@ -26,14 +29,16 @@ export const turnView = (id, asked) => {
     if (turn.change?.type === 'cancel') return ['Cancelling …']
     switch (turn.state) {
       case 'sending':
-        return ['Sending …']
+        return [turn.kept ? 'Kept, and sent once the gateway is back' : 'Sending …']
       case 'waiting': {
         const place = turn.position > 0 ? `Waiting, number ${turn.position} in the queue` : 'Waiting, next in line'
         return [place, button('Edit', asked.edit), button('Cancel', asked.cancel)]
       }
       case 'refused':
         if (turn.reason === 'cancelled') return ['Cancelled', button('Send again', asked.retry)]
-        return [turn.reason === '' ? 'Not taken' : `Not taken: ${turn.reason}`, button('Retry', asked.retry)]
+        // The same words again would be too long again.
+        if (turn.reason.startsWith('Too long:')) return [turn.reason, button('Edit', asked.takeBack)]
+        return [turn.reason || 'Not taken', button('Retry', asked.retry)]
       default:
         return []
     }
@@ -46,11 +51,13 @@ export const turnView = (id, asked) => {
     }
     if (shown === turn.answer.text) return
     shown = turn.answer.text
-    markdown.final(shown)
-    const time = el('time', { datetime: new Date(turn.answer.at).toISOString() }, clockOf(turn.answer.at))
+    const partial = beforeStop(turn.answer)
+    const text = partial ?? shown
+    markdown.final(text)
     foot.replaceChildren(
-      time,
-      copyButton('Copy the answer', () => turn.answer.text),
+      ...(partial === null ? [] : [el('span', { class: 'stopped' }, 'Stopped')]),
+      el('time', { datetime: new Date(turn.answer.at).toISOString() }, clockOf(turn.answer.at)),
+      ...(text === '' ? [] : [copyButton('Copy the answer', () => text)]),
     )
   }
 
@@ -62,17 +69,63 @@ export const turnView = (id, asked) => {
       const thinking = turn.state === 'accepted' || turn.state === 'running'
       // A screen reader is told the answer once, not every word of the draft.
       answer.setAttribute('aria-busy', String(thinking))
-      question.hidden = turn.text === null
-      const words = turn.change?.type === 'edit' ? turn.change.text : turn.text
-      if (question.textContent !== words) question.textContent = words
-      question.title = new Date(turn.at).toLocaleString()
+      question.show(turn.change?.type === 'edit' ? turn.change.text : turn.text, turn.at)
       replaceIfOther(status, statusOf(turn))
       replaceIfOther(actions, actionLines(turn))
       showAnswer(turn)
-      answer.hidden = !thinking && turn.answer === null && turn.actions.length === 0
-      answer.classList.toggle('failed', turn.answer !== null && !turn.answer.ok)
+      answer.hidden = !thinking && turn.answer === null && turn.actions.length === 0 && turn.note === ''
+      answer.classList.toggle('failed', turn.answer !== null && !turn.answer.ok && beforeStop(turn.answer) === null)
     },
   }
+}
+
+/** The person's words; a very long text is folded, so that the talk around it can still be read. */
+const questionView = () => {
+  const words = el('div', { dir: 'auto' })
+  const more = el('button', { type: 'button', class: 'more link-button' })
+  const element = el('div', { class: 'question' }, words)
+  let text = null
+  let unfolded = false
+
+  const draw = () => {
+    const long = text.length > longQuestion
+    words.textContent = long && !unfolded ? `${beginningOf(text)} …` : text
+    more.textContent = unfolded ? 'Show less' : `Show all (${text.length.toLocaleString()} characters)`
+    more.setAttribute('aria-expanded', String(unfolded))
+    if (long) element.append(more)
+    else more.remove()
+  }
+  more.addEventListener('click', () => {
+    unfolded = !unfolded
+    draw()
+    if (!unfolded) element.scrollIntoView({ block: 'nearest' })
+  })
+
+  return {
+    element,
+    /** @param {string | null} said @param {number} at */
+    show(said, at) {
+      element.hidden = said === null
+      element.title = new Date(at).toLocaleString()
+      if (said === null || said === text) return
+      text = said
+      draw()
+    },
+  }
+}
+
+/** Ends between two words, if there are any. */
+const beginningOf = text => {
+  const start = text.slice(0, shownOfLong)
+  const gap = start.search(/\s\S{0,100}$/)
+  return gap > 0 ? start.slice(0, gap) : start.replace(/[\uD800-\uDBFF]$/, '')
+}
+
+/** What there was of an answer when a person stopped it; null: it ended by itself. */
+const beforeStop = ({ text, ok }) => {
+  if (ok) return null
+  if (text === 'Stopped.') return ''
+  return text.endsWith(stoppedMark) ? text.slice(0, -stoppedMark.length).trimEnd() : null
 }
 
 const actionLines = turn => {
