@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { initialConfigFile, loadConfig } from './config.ts'
 import { eachOption } from './config-options.ts'
-import { scrubber } from './config-report.ts'
+import { secretHider } from './config-report.ts'
 
 test('the first config.json says what holds without it, and nothing in it is warned about', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aetheel-init-'))
@@ -33,7 +33,7 @@ test('the first config.json explains every option that may stand in it', () => {
 })
 
 test('a secret that begins with another one is hidden as a whole', () => {
-  expect(scrubber(['secret', 'secret-tail'])('a secret-tail, a secret')).toBe('a ********, a ********')
+  expect(secretHider(['secret', 'secret-tail'])('a secret-tail, a secret')).toBe('a ********, a ********')
 })
 
 test('docs/configuration.md lists every option as it is', async () => {

@@ -52,7 +52,7 @@ export function secretsIn(values: readonly (string | null)[], ...environments: r
 }
 
 /** Hides secrets that ended up where none belongs, such as a token typed as a model. */
-export function scrubber(secrets: readonly string[]): (line: string) => string {
+export function secretHider(secrets: readonly string[]): (line: string) => string {
   // The longest first: hiding a part of it would leave the rest to be seen.
   const forms = secrets.flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1)])
   const ordered = [...new Set(forms)].sort((a, b) => b.length - a.length)

@@ -4,7 +4,7 @@ import type { BackendName, PermissionMode } from '../base/agent.ts'
 import type { JsonValue } from './config-json.ts'
 import { isLoopback } from './config-kinds.ts'
 import { eachOption, isPrivate, type OptionKey, options, type Values } from './config-options.ts'
-import { mask, plain, type ShownValue, scrubber, secretsIn } from './config-report.ts'
+import { mask, plain, type ShownValue, secretHider, secretsIn } from './config-report.ts'
 import { pick, type Settled, type Sources, settle } from './config-settle.ts'
 import {
   type From,
@@ -79,7 +79,7 @@ export async function loadConfig({ flags, env, cwd }: LoadFrom): Promise<Loaded>
   const remarks: Remarks = { problems: [], warnings: [] }
   const { folder, sources } = await readSources({ flags, env, cwd }, remarks)
   const { environment, vars } = sources.variables
-  const scrub = scrubber(secretsIn(secretSettings(sources), environment, sources.dotEnv, vars))
+  const scrub = secretHider(secretsIn(secretSettings(sources), environment, sources.dotEnv, vars))
   const settled = settle(sources, scrub, remarks)
   checkTogether(settled, remarks)
   warnOfVariables(settled, environment, remarks)

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { killEverything } from '../run/index.ts'
 import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
-import { scrubber } from './config-report.ts'
+import { secretHider } from './config-report.ts'
 import { makeFolder, readNote } from './folder.ts'
 import { CannotStart, openGateway } from './gateway.ts'
 import { openLog } from './log.ts'
@@ -24,7 +24,7 @@ export async function start(flags: Flags): Promise<number> {
     return 1
   }
   const stop = stopOnSignals()
-  const log = await openLog(loaded.config.log, secretScrubber(loaded), process.stderr as NodeJS.WriteStream)
+  const log = await openLog(loaded.config.log, hideSecrets(loaded), process.stderr as NodeJS.WriteStream)
   try {
     const anyPort = !loaded.isSet('http.port')
     const gateway = await openGateway({ loaded, log, anyPort }, stop)
@@ -64,7 +64,7 @@ export async function embed(
   for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
   const log = await openLog(
     { level: 'error', format: loaded.config.log.format },
-    secretScrubber(loaded),
+    hideSecrets(loaded),
     process.stderr as NodeJS.WriteStream,
   )
   return openGateway({ loaded, log, anyPort: false }, signal)
@@ -107,7 +107,7 @@ function stopOnSignals(): AbortSignal {
   return stop.signal
 }
 
-const secretScrubber = ({ config, environment }: Ready) => scrubber(secretsOf(config, environment))
+const hideSecrets = ({ config, environment }: Ready) => secretHider(secretsOf(config, environment))
 
 function welcome({ url, token, backend, note }: { url: string; token: string; backend: string; note: string }): string {
   const link = `${url}/chat?token=${encodeURIComponent(token)}`

@@ -2,6 +2,7 @@
 import type { LaneKey } from '../base/event.ts'
 import type { Box, LaneDepth, Lanes, Outcome, Put, Shelf, ShelfRow, Taken, WaitingItem } from '../base/lanes.ts'
 import type { Clock } from '../base/time.ts'
+import { openAlarm } from './alarm.ts'
 import { type Entry, type Lane, openMirror } from './mirror.ts'
 
 export interface LaneRules<Item> {
@@ -37,7 +38,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
   let waitingCount = 0
   let arriving = 0
   let quietWaiters: { quiet(): boolean; resolve(): void }[] = []
-  const timer = openTimer(clock, at => pump(at))
+  const timer = openAlarm(clock, at => pump(at))
 
   for (const row of await shelf.recover(box)) enter(row)
   shelf.watch(box, arrival => {
@@ -308,27 +309,5 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
       interrupted: row.interrupted || earlier.some(one => one.interrupted),
       earlier: earlier.map(one => ({ id: one.id, key: one.key, item: JSON.parse(one.body) as Item })),
     }
-  }
-}
-
-/** One alarm at a time, for the nearest time asked for. */
-function openTimer(clock: Clock, ring: (at: number) => void) {
-  let current: { at: number; abort: AbortController } | null = null
-  return {
-    set(at: number): void {
-      if (current?.at === at) return
-      current?.abort.abort()
-      current = null
-      if (at === Number.POSITIVE_INFINITY) return
-      const alarm = { at, abort: new AbortController() }
-      current = alarm
-      const wait = Math.max(0, at - clock.now())
-      void clock.sleep(wait, alarm.abort.signal).then(() => {
-        if (alarm.abort.signal.aborted) return
-        current = null
-        // A sleep longer than timers can ends early; then the clock is asked again.
-        ring(wait < 2 ** 31 ? at : 0)
-      })
-    },
   }
 }

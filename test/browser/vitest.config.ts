@@ -8,6 +8,7 @@ export default defineConfig({
     include: ['test/browser/**/*.browser.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
     pool: 'forks',
     fileParallelism: false,
   },
