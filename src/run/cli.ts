@@ -11,14 +11,18 @@ export interface Dialect {
   readonly name: string
   readonly takesSessionIds: boolean
   readonly install: string
-  /** Set for every run. */
-  readonly env: Readonly<Record<string, string>>
+  /** Set for a run, on top of what the child gets anyway (`inherited`). */
+  environment(
+    turn: Turn,
+    systemPromptFile: string,
+    inherited: Readonly<Record<string, string>>,
+  ): Readonly<Record<string, string>>
   /** Variables of ours that belong to this CLI, by name or `PREFIX_*`. */
   readonly ownVariables: readonly string[]
   arguments(turn: Turn, systemPromptFile: string): readonly string[]
   input(turn: Turn): string
   /** A reader for one run. */
-  read(): Reader
+  read(turn: Turn): Reader
 }
 
 export interface Reader {
@@ -103,14 +107,14 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
       file: parts.program,
       args: dialect.arguments(turn, systemPromptFile),
       // Inherited by all that it starts: a gateway that was killed is found out by it (strays.ts).
-      env: { ...env, [runMark]: turn.scratchDir },
+      env: { ...env, ...dialect.environment(turn, systemPromptFile, env), [runMark]: turn.scratchDir },
       cwd: turn.workingDir,
       input: dialect.input(turn),
     })
     const kill = () => child.kill()
     signal.addEventListener('abort', kill, { once: true })
     try {
-      yield* translate(child, signal)
+      yield* translate(child, turn, signal)
     } finally {
       // Also when the consumer walks away: nothing is left running.
       signal.removeEventListener('abort', kill)
@@ -123,13 +127,14 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     }
   }
 
-  async function* translate(child: RunningProcess, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-    const reader = dialect.read()
+  async function* translate(child: RunningProcess, turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+    const reader = dialect.read(turn)
     for await (const line of child.lines) {
       for (const event of reader.line(line)) {
         if (event.type !== 'ended') yield event
         else if (!signal.aborted) {
-          // The answer does not wait for the program to leave.
+          // A run that failed has nothing more to do; an answer does not wait for the program to leave.
+          if (!event.ok) child.kill()
           yield scrubbed(event)
           return
         }
@@ -152,7 +157,7 @@ export function childEnvironment(dialect: Dialect, parts: CliParts): Record<stri
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(parts.environment))
     if (value !== undefined && matches(name)) env[name] = value
-  return { ...env, ...parts.extra, ...dialect.env }
+  return { ...env, ...parts.extra }
 }
 
 function ofTrouble(end: ProcessEnd): Ended | null {

@@ -1,20 +1,22 @@
 // Claude Code: `claude -p` with stream-json output.
-import type { AgentEvent, Ended, FailureReason, Turn, Usage } from '../../base/agent.ts'
+import type { AgentEvent, Ended, Turn, Usage } from '../../base/agent.ts'
 import type { Dialect, Reader } from '../cli.ts'
+import { failure, silentEnd } from '../diagnosis.ts'
+import { type Json, number, object, objects, parseLine, string, strings } from '../json.ts'
 
 export const claude: Dialect = {
   name: 'claude',
   takesSessionIds: true,
   install:
     'Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`, or name its path in BACKEND_CLI_PATH.',
-  env: {
+  environment: () => ({
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     // Its own ten retries take three minutes; ours decide, and tell the person.
     CLAUDE_CODE_MAX_RETRIES: '2',
     // Root may skip permissions only where it says that this is a sandbox.
     ...(process.getuid?.() === 0 ? { IS_SANDBOX: '1' } : {}),
-  },
+  }),
   ownVariables: ['ANTHROPIC_*', 'CLAUDE_*', 'AWS_*', 'GOOGLE_APPLICATION_CREDENTIALS', 'CLOUD_ML_REGION'],
   arguments: (turn, systemPromptFile) => [
     '-p',
@@ -35,8 +37,6 @@ export const claude: Dialect = {
   input: (turn: Turn) => (turn.prompt.trimStart().startsWith('/') ? `The message reads:\n${turn.prompt}` : turn.prompt),
   read: readStream,
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 function readStream(): Reader {
   let session: string | null = null
@@ -64,7 +64,7 @@ function readStream(): Reader {
   }
 
   const tools = (line: Json): AgentEvent[] =>
-    list(object(line.message).content).flatMap((block): AgentEvent[] => {
+    objects(object(line.message).content).flatMap((block): AgentEvent[] => {
       if (block.type === 'tool_use' && typeof block.id === 'string') {
         const label = labelOf(block)
         labels.set(block.id, label)
@@ -79,7 +79,7 @@ function readStream(): Reader {
 
   return {
     line(text) {
-      const line = parse(text)
+      const line = parseLine(text)
       if (!line) return []
       understood = true
       const events = noteSession(line)
@@ -95,62 +95,21 @@ function readStream(): Reader {
           return events
       }
     },
-    end(how) {
-      const said = how.stderr.trim() || (how.signal ? `ended by ${how.signal}` : `exit code ${how.code}`)
-      if (!understood && how.code === 0)
-        return {
-          type: 'ended',
-          ok: false,
-          why: 'unreadable',
-          detail: 'the program ended without a word that could be read',
-        }
-      return { type: 'ended', ok: false, why: diagnose(how.stderr), detail: said }
-    },
+    end: how => silentEnd(how, understood),
   }
 }
 
 function endOf(line: Json): Ended {
-  const text = typeof line.result === 'string' ? line.result : ''
+  const text = string(line.result)
   if (line.is_error !== true) return { type: 'ended', ok: true, text }
-  const detail = [text, ...strings(line.errors)].filter(Boolean).join('; ') || String(line.subtype ?? 'error')
-  const until = limitEnd(detail)
-  return {
-    type: 'ended',
-    ok: false,
-    why: line.subtype === 'error_max_turns' ? 'max-turns' : diagnose(detail, Number(line.api_error_status ?? 0)),
-    detail,
-    ...(until === null ? {} : { until }),
-  }
-}
-
-function diagnose(said: string, status = 0): FailureReason {
-  if (/no conversation found|session .*not found/i.test(said)) return 'session-lost'
-  if (
-    status === 401 ||
-    status === 403 ||
-    /not logged in|please run \/login|invalid api key|authentication_error|oauth token/i.test(said)
-  )
-    return 'not-logged-in'
-  if (status === 429 || /usage limit|rate.?limit|limit reached|hit your \w* ?limit/i.test(said)) return 'rate-limited'
-  if (
-    status >= 500 ||
-    /overloaded|connection ?(?:error|refused|reset)|unable to connect|ECONN|ETIMEDOUT|ENOTFOUND|EAI_AGAIN/i.test(said)
-  )
-    return 'overloaded'
-  // Any other 4xx: this request will not be accepted the next time either.
-  if (status >= 400 || /usage policy|refus/i.test(said)) return 'refused'
-  return 'crashed'
-}
-
-/** `…limit reached|1760000000`: seconds since the epoch behind a bar. */
-function limitEnd(said: string): number | null {
-  const seconds = /\|(\d{10})\b/.exec(said)?.[1]
-  return seconds ? Number(seconds) * 1000 : null
+  const detail = [text, ...strings(line.errors)].filter(Boolean).join('; ') || string(line.subtype) || 'error'
+  if (line.subtype === 'error_max_turns') return { type: 'ended', ok: false, why: 'max-turns', detail }
+  return failure(detail, number(line.api_error_status))
 }
 
 function usageOf(line: Json): Usage {
   const usage = object(line.usage)
-  const tokens = (name: string) => (typeof usage[name] === 'number' ? usage[name] : 0)
+  const tokens = (name: string) => number(usage[name])
   return {
     inputTokens: tokens('input_tokens') + tokens('cache_creation_input_tokens') + tokens('cache_read_input_tokens'),
     outputTokens: tokens('output_tokens'),
@@ -167,19 +126,3 @@ function labelOf(block: Json): string {
   const name = typeof block.name === 'string' ? block.name : 'tool'
   return typeof about === 'string' ? `${name}: ${about.replace(/\s+/g, ' ').slice(0, 80)}` : name
 }
-
-function parse(text: string): Json | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null
-  } catch {
-    return null
-  }
-}
-
-const object = (value: unknown): Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
-const list = (value: unknown): readonly Json[] =>
-  Array.isArray(value) ? value.filter(one => typeof one === 'object' && one !== null) : []
-const strings = (value: unknown): readonly string[] =>
-  Array.isArray(value) ? value.filter(one => typeof one === 'string') : []

@@ -4,10 +4,14 @@ import type { Clock } from '../../base/time.ts'
 import { type CliParts, type Dialect, openCliBackend } from '../cli.ts'
 import { findProgram } from '../which.ts'
 import { claude } from './claude.ts'
+import { codex } from './codex.ts'
 import { openEcho } from './echo.ts'
+import { gemini } from './gemini.ts'
+import { opencode } from './opencode.ts'
+import { pi } from './pi.ts'
 
 /** In the order in which they are looked for when none was chosen. */
-export const dialects: readonly Dialect[] = [claude]
+export const dialects: readonly Dialect[] = [claude, codex, gemini, opencode, pi]
 
 export interface BackendParts extends Omit<CliParts, 'program'> {
   /** BACKEND_CLI_PATH; null: the backend's own name, looked up on PATH. */

@@ -1,0 +1,87 @@
+// Gemini CLI: `gemini --output-format stream-json`.
+import type { AgentEvent } from '../../base/agent.ts'
+import type { Dialect, Reader } from '../cli.ts'
+import { failure, silentEnd, statusIn } from '../diagnosis.ts'
+import { number, object, parseLine, string } from '../json.ts'
+
+const approvals = { bypassPermissions: 'yolo', acceptEdits: 'auto_edit', plan: 'plan', default: 'default' } as const
+
+export const gemini: Dialect = {
+  name: 'gemini',
+  takesSessionIds: true,
+  install:
+    'Install it with `npm install -g @google/gemini-cli` and log in once with `gemini`, or name its path in BACKEND_CLI_PATH.',
+  environment: (_, systemPromptFile) => ({
+    GEMINI_SYSTEM_MD: systemPromptFile,
+    // In a folder it does not trust, gemini silently asks for every tool.
+    GEMINI_CLI_TRUST_WORKSPACE: 'true',
+    // Its launcher starts itself anew as a child and ignores SIGTERM.
+    GEMINI_CLI_NO_RELAUNCH: 'true',
+  }),
+  ownVariables: ['GEMINI_*', 'GOOGLE_*'],
+  arguments: turn => [
+    ...['--output-format', 'stream-json', '--approval-mode', approvals[turn.permissionMode]],
+    ...(turn.model ? ['-m', turn.model] : []),
+    ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
+  ],
+  input: turn => turn.prompt,
+  read: readStream,
+}
+
+function readStream(): Reader {
+  let understood = false
+  let answer = ''
+  const labels = new Map<string, string>()
+
+  return {
+    line(text): AgentEvent[] {
+      const line = parseLine(text)
+      if (!line) return []
+      understood = true
+      switch (line.type) {
+        case 'init':
+          return [{ type: 'started', session: string(line.session_id) || null }]
+        case 'message': {
+          if (line.role !== 'assistant') return []
+          const delta = string(line.content)
+          answer += delta
+          return [{ type: 'text', delta }]
+        }
+        case 'tool_use': {
+          const label = string(line.tool_name) || 'tool'
+          labels.set(string(line.tool_id), label)
+          return [{ type: 'action', id: string(line.tool_id), label, phase: 'started' }]
+        }
+        case 'tool_result': {
+          const id = string(line.tool_id)
+          // What it said before a tool belongs to the way, not to the answer.
+          answer = ''
+          return [
+            {
+              type: 'action',
+              id,
+              label: labels.get(id) ?? 'tool',
+              phase: line.status === 'error' ? 'failed' : 'ended',
+            },
+          ]
+        }
+        case 'result': {
+          const stats = object(line.stats)
+          const usage = {
+            inputTokens: number(stats.input_tokens),
+            outputTokens: number(stats.output_tokens),
+            costUsd: null,
+          }
+          const said = string(object(line.error).message) || 'the turn failed'
+          return [
+            { type: 'usage', usage },
+            line.status === 'error' ? failure(said, statusIn(said)) : { type: 'ended', ok: true, text: answer },
+          ]
+        }
+        default:
+          return []
+      }
+    },
+    end: how => silentEnd(how, understood),
+  }
+}

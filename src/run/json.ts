@@ -1,0 +1,22 @@
+// Reading what a program wrote: any shape may come, nothing throws.
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** One line as an object; null if it is anything else. */
+export function parseLine(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const object = (value: unknown): Json => (isObject(value) ? value : {})
+export const objects = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : [])
+export const strings = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
+export const string = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const number = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? value : 0)
