@@ -45,7 +45,8 @@ export const options = {
     env: 'AGENT_BACKEND',
     flag: 'backend',
     kind: backendName,
-    description: 'The agent that answers; this version has claude and echo. Not set: claude, else echo.',
+    description:
+      'The agent that answers (claude-sdk is not part of this version yet). Not set: the first of claude, codex, gemini, opencode, pi that is installed, else echo.',
   }),
   'agent.cli_path': optional({
     env: 'BACKEND_CLI_PATH',

@@ -138,7 +138,7 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
     for await (const event of events) {
       switch (event.type) {
         case 'started':
-          if (event.session !== null) await sessions.remember(taken.lane, backend.name, event.session, true)
+          if (event.session !== null) await confirm(taken.lane, event.session)
           break
         case 'text':
           if (text === '') tell({ type: 'turn-spoke', id: taken.id, lane: taken.lane, afterMs: clock.now() - began })
@@ -165,6 +165,15 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
       detail: 'the backend fell silent without an end',
     } as const
     return { ended, text, acted, usage }
+  }
+
+  /** A disk that does not take it now must not end a turn that runs. */
+  async function confirm(lane: string, session: string): Promise<void> {
+    try {
+      await sessions.remember(lane, backend.name, session, true)
+    } catch (error) {
+      tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
+    }
   }
 
   /** A new session gets its id on disk before it begins, so that a crash at any moment finds it again. */

@@ -1,8 +1,9 @@
 // Claude Code: `claude -p` with stream-json output.
-import type { AgentEvent, Ended, Turn, Usage } from '../../base/agent.ts'
+import type { AgentEvent, Ended, Usage } from '../../base/agent.ts'
 import type { Dialect, Reader } from '../cli.ts'
 import { failure, silentEnd } from '../diagnosis.ts'
 import { type Json, number, object, objects, parseLine, string, strings } from '../json.ts'
+import { withoutReferences } from '../plain.ts'
 
 export const claude: Dialect = {
   name: 'claude',
@@ -33,10 +34,12 @@ export const claude: Dialect = {
     ...(turn.model ? ['--model', turn.model] : []),
     ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
   ],
-  // A prompt that begins with a slash would be taken for one of claude's own commands.
-  input: (turn: Turn) => (turn.prompt.trimStart().startsWith('/') ? `The message reads:\n${turn.prompt}` : turn.prompt),
+  input: turn => plainly(withoutReferences(turn.prompt)),
   read: readStream,
 }
+
+/** A prompt that begins with a slash would be taken for one of claude's own commands. */
+const plainly = (prompt: string) => (prompt.trimStart().startsWith('/') ? `The message reads:\n${prompt}` : prompt)
 
 function readStream(): Reader {
   let session: string | null = null

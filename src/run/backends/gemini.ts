@@ -3,6 +3,7 @@ import type { AgentEvent } from '../../base/agent.ts'
 import type { Dialect, Reader } from '../cli.ts'
 import { failure, silentEnd, statusIn } from '../diagnosis.ts'
 import { number, object, parseLine, string } from '../json.ts'
+import { withoutReferences } from '../plain.ts'
 
 const approvals = { bypassPermissions: 'yolo', acceptEdits: 'auto_edit', plan: 'plan', default: 'default' } as const
 
@@ -24,7 +25,7 @@ export const gemini: Dialect = {
     ...(turn.model ? ['-m', turn.model] : []),
     ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
   ],
-  input: turn => turn.prompt,
+  input: turn => withoutReferences(turn.prompt),
   read: readStream,
 }
 

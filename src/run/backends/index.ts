@@ -46,14 +46,18 @@ export function chooseBackend(wanted: string | null, parts: BackendParts): Choic
       : { ok: false, why: `AGENT_BACKEND=${wanted} is not part of this version; it has: ${known}.` }
   }
   const found = dialects.find(one => findProgram(parts.program ?? one.name, parts.environment.PATH))
-  if (found) return { ok: true, backend: open(found), note: '' }
+  if (found) {
+    const note = found === dialects[0] ? '' : `AGENT_BACKEND is not set, and ${found.name} is the first that was found`
+    return { ok: true, backend: open(found), note }
+  }
   const names = dialects.map(one => one.name).join(', ')
+  const howTo = `For example ${claude.name}: ${claude.install}`
   return {
     ok: true,
     backend: echo(
-      `No agent CLI was found on this machine (looked for: ${names}), so I can only repeat what you write. ${dialects[0]?.install ?? ''} Then start Aetheel again.`,
+      `No agent CLI was found on this machine (looked for: ${names}), so I can only repeat what you write. ${howTo} Then start Aetheel again.`,
     ),
-    note: `no agent CLI was found (looked for: ${names}). ${dialects[0]?.install ?? ''}`,
+    note: `no agent CLI was found (looked for: ${names}). ${howTo}`,
   }
 
   function echo(introduction: string): Backend {

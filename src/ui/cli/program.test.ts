@@ -93,10 +93,6 @@ test('the help as a whole', async () => {
   `)
 })
 
-test('the help of start names only backends that exist', async () => {
-  expect((await run(['start', '--help'])).out).toMatch(/--backend <name> +who answers: claude, or echo, which repeats/)
-})
-
 test('the version', async () => {
   expect(await run(['--version'])).toMatchObject({ code: 0, out: '1.2.3\n' })
 })

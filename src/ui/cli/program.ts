@@ -62,7 +62,10 @@ function addStart(program: Command, ports: CliPorts, action: Action): void {
   const start = program
     .command('start')
     .description('run the gateway until Ctrl-C (the default command)')
-    .option('--backend <name>', 'who answers: claude, or echo, which repeats what you write')
+    .option(
+      '--backend <name>',
+      'who answers: claude, codex, gemini, opencode, pi, or echo, which repeats what you write',
+    )
     .option('--model <name>', 'the model the backend is to use')
     .option('--discord', 'connect to Discord')
     .option('--port <number>', 'where the chat page and the API are served')
