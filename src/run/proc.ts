@@ -12,9 +12,9 @@ export function descendants(root: number): readonly number[] {
   const children = new Map<number, number[]>()
   for (const { pid, parent } of table()) children.set(parent, [...(children.get(parent) ?? []), pid])
   const found: number[] = []
-  for (let todo = [root]; todo.length > 0; ) {
-    todo = todo.flatMap(pid => children.get(pid) ?? [])
-    found.push(...todo)
+  for (let level = [root]; level.length > 0; ) {
+    level = level.flatMap(pid => children.get(pid) ?? [])
+    found.push(...level)
   }
   return found
 }

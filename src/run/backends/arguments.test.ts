@@ -18,7 +18,7 @@ const turns = fc.record({
   maxTurns: fc.integer({ min: 1, max: 99 }),
   allowedTools: fc.array(word, { maxLength: 6 }),
   permissionMode: fc.constantFrom(...permissionModes),
-  workingDir: fc.constant('/work/space'),
+  workingDir: fc.constant('/space'),
   scratchDir: fc.constant('/scratch'),
 }) satisfies fc.Arbitrary<Turn>
 const bypassing = turns.map((turn): Turn => ({ ...turn, permissionMode: 'bypassPermissions' }))

@@ -1,9 +1,10 @@
 // Claude Code: `claude -p` with stream-json output.
 import type { AgentEvent, Ended, Usage } from '../../base/agent.ts'
 import type { Dialect, Reader } from '../cli.ts'
-import { failure, silentEnd } from '../diagnosis.ts'
-import { type Json, number, object, objects, parseLine, string, strings } from '../json.ts'
+import { failure } from '../diagnosis.ts'
+import { type Json, number, object, objects, string, strings } from '../json.ts'
 import { withoutReferences } from '../plain.ts'
+import { readJsonLines } from '../reader.ts'
 
 export const claude: Dialect = {
   name: 'claude',
@@ -44,7 +45,6 @@ const plainly = (prompt: string) => (prompt.trimStart().startsWith('/') ? `The m
 function readStream(): Reader {
   let session: string | null = null
   let spoke = false
-  let understood = false
   const labels = new Map<string, string>()
 
   /** Every line carries the session; a new id means that claude went on elsewhere. */
@@ -80,26 +80,20 @@ function readStream(): Reader {
       ]
     })
 
-  return {
-    line(text) {
-      const line = parseLine(text)
-      if (!line) return []
-      understood = true
-      const events = noteSession(line)
-      switch (line.type) {
-        case 'stream_event':
-          return [...events, ...streamed(line)]
-        case 'assistant':
-        case 'user':
-          return [...events, ...tools(line)]
-        case 'result':
-          return [...events, { type: 'usage', usage: usageOf(line) }, endOf(line)]
-        default:
-          return events
-      }
-    },
-    end: how => silentEnd(how, understood),
-  }
+  return readJsonLines(line => {
+    const events = noteSession(line)
+    switch (line.type) {
+      case 'stream_event':
+        return [...events, ...streamed(line)]
+      case 'assistant':
+      case 'user':
+        return [...events, ...tools(line)]
+      case 'result':
+        return [...events, { type: 'usage', usage: usageOf(line) }, endOf(line)]
+      default:
+        return events
+    }
+  })
 }
 
 function endOf(line: Json): Ended {

@@ -1,8 +1,9 @@
 // OpenAI Codex: `codex exec --json`.
 import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
 import type { Dialect, Reader } from '../cli.ts'
-import { failure, silentEnd, statusIn } from '../diagnosis.ts'
-import { type Json, number, object, parseLine, string } from '../json.ts'
+import { failure, statusIn } from '../diagnosis.ts'
+import { type Json, number, object, string } from '../json.ts'
+import { readJsonLines } from '../reader.ts'
 
 export const codex: Dialect = {
   name: 'codex',
@@ -33,7 +34,6 @@ export const codex: Dialect = {
 }
 
 function readEvents(turn: Turn): Reader {
-  let understood = false
   let last = ''
 
   const item = (line: Json): AgentEvent[] => {
@@ -50,29 +50,23 @@ function readEvents(turn: Turn): Reader {
     return [{ type: 'action', id, label, phase: one.status === 'failed' || one.error ? 'failed' : 'ended' }]
   }
 
-  return {
-    line(text) {
-      const line = parseLine(text)
-      if (!line) return []
-      understood = true
-      switch (line.type) {
-        case 'thread.started':
-          // An id that codex does not know makes it begin a new thread without a word.
-          if (turn.session?.resume && line.thread_id !== turn.session.id) return [lost]
-          return [{ type: 'started', session: string(line.thread_id) || null }]
-        case 'item.started':
-        case 'item.completed':
-          return item(line)
-        case 'turn.completed':
-          return [{ type: 'ended', ok: true, text: last }]
-        case 'turn.failed':
-          return [ofError(object(line.error))]
-        default:
-          return []
-      }
-    },
-    end: how => silentEnd(how, understood),
-  }
+  return readJsonLines(line => {
+    switch (line.type) {
+      case 'thread.started':
+        // An id that codex does not know makes it begin a new thread without a word.
+        if (turn.session?.resume && line.thread_id !== turn.session.id) return [lost]
+        return [{ type: 'started', session: string(line.thread_id) || null }]
+      case 'item.started':
+      case 'item.completed':
+        return item(line)
+      case 'turn.completed':
+        return [{ type: 'ended', ok: true, text: last }]
+      case 'turn.failed':
+        return [ofError(object(line.error))]
+      default:
+        return []
+    }
+  })
 }
 
 const lost: Ended = {

@@ -1,9 +1,9 @@
 // Gemini CLI: `gemini --output-format stream-json`.
-import type { AgentEvent } from '../../base/agent.ts'
 import type { Dialect, Reader } from '../cli.ts'
-import { failure, silentEnd, statusIn } from '../diagnosis.ts'
-import { number, object, parseLine, string } from '../json.ts'
+import { failure, statusIn } from '../diagnosis.ts'
+import { number, object, string } from '../json.ts'
 import { withoutReferences } from '../plain.ts'
+import { readJsonLines } from '../reader.ts'
 
 const approvals = { bypassPermissions: 'yolo', acceptEdits: 'auto_edit', plan: 'plan', default: 'default' } as const
 
@@ -30,59 +30,52 @@ export const gemini: Dialect = {
 }
 
 function readStream(): Reader {
-  let understood = false
   let answer = ''
   const labels = new Map<string, string>()
 
-  return {
-    line(text): AgentEvent[] {
-      const line = parseLine(text)
-      if (!line) return []
-      understood = true
-      switch (line.type) {
-        case 'init':
-          return [{ type: 'started', session: string(line.session_id) || null }]
-        case 'message': {
-          if (line.role !== 'assistant') return []
-          const delta = string(line.content)
-          answer += delta
-          return [{ type: 'text', delta }]
-        }
-        case 'tool_use': {
-          const label = string(line.tool_name) || 'tool'
-          labels.set(string(line.tool_id), label)
-          return [{ type: 'action', id: string(line.tool_id), label, phase: 'started' }]
-        }
-        case 'tool_result': {
-          const id = string(line.tool_id)
-          // What it said before a tool belongs to the way, not to the answer.
-          answer = ''
-          return [
-            {
-              type: 'action',
-              id,
-              label: labels.get(id) ?? 'tool',
-              phase: line.status === 'error' ? 'failed' : 'ended',
-            },
-          ]
-        }
-        case 'result': {
-          const stats = object(line.stats)
-          const usage = {
-            inputTokens: number(stats.input_tokens),
-            outputTokens: number(stats.output_tokens),
-            costUsd: null,
-          }
-          const said = string(object(line.error).message) || 'the turn failed'
-          return [
-            { type: 'usage', usage },
-            line.status === 'error' ? failure(said, statusIn(said)) : { type: 'ended', ok: true, text: answer },
-          ]
-        }
-        default:
-          return []
+  return readJsonLines(line => {
+    switch (line.type) {
+      case 'init':
+        return [{ type: 'started', session: string(line.session_id) || null }]
+      case 'message': {
+        if (line.role !== 'assistant') return []
+        const delta = string(line.content)
+        answer += delta
+        return [{ type: 'text', delta }]
       }
-    },
-    end: how => silentEnd(how, understood),
-  }
+      case 'tool_use': {
+        const label = string(line.tool_name) || 'tool'
+        labels.set(string(line.tool_id), label)
+        return [{ type: 'action', id: string(line.tool_id), label, phase: 'started' }]
+      }
+      case 'tool_result': {
+        const id = string(line.tool_id)
+        // What it said before a tool belongs to the way, not to the answer.
+        answer = ''
+        return [
+          {
+            type: 'action',
+            id,
+            label: labels.get(id) ?? 'tool',
+            phase: line.status === 'error' ? 'failed' : 'ended',
+          },
+        ]
+      }
+      case 'result': {
+        const stats = object(line.stats)
+        const usage = {
+          inputTokens: number(stats.input_tokens),
+          outputTokens: number(stats.output_tokens),
+          costUsd: null,
+        }
+        const said = string(object(line.error).message) || 'the turn failed'
+        return [
+          { type: 'usage', usage },
+          line.status === 'error' ? failure(said, statusIn(said)) : { type: 'ended', ok: true, text: answer },
+        ]
+      }
+      default:
+        return []
+    }
+  })
 }

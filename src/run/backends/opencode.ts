@@ -1,8 +1,9 @@
 // OpenCode: `opencode run --format json`.
 import type { AgentEvent, Ended, Usage } from '../../base/agent.ts'
 import type { Dialect, Reader } from '../cli.ts'
-import { failure, silentEnd, statusIn } from '../diagnosis.ts'
+import { failure, statusIn } from '../diagnosis.ts'
 import { number, object, parseLine, string } from '../json.ts'
+import { readJsonLines } from '../reader.ts'
 
 /** The agent under which our system prompt is known to it. */
 const agent = 'aetheel'
@@ -39,7 +40,6 @@ function withAgent(configured: string | undefined, systemPromptFile: string): st
 }
 
 function readEvents(): Reader {
-  let understood = false
   let session = ''
   let last: string | null = null
   let failed: Ended | null = null
@@ -51,11 +51,8 @@ function readEvents(): Reader {
     return [{ type: 'started', session: id }]
   }
 
-  return {
-    line(text) {
-      const line = parseLine(text)
-      if (!line) return []
-      understood = true
+  return readJsonLines(
+    line => {
       const events = started(string(line.sessionID))
       const part = object(line.part)
       switch (line.type) {
@@ -91,9 +88,6 @@ function readEvents(): Reader {
       }
     },
     // It has no word for the end: leaving in good order is the end.
-    end(how) {
-      if (failed) return failed
-      return last !== null && how.code === 0 ? { type: 'ended', ok: true, text: last } : silentEnd(how, understood)
-    },
-  }
+    how => failed ?? (last !== null && how.code === 0 ? { type: 'ended', ok: true, text: last } : null),
+  )
 }

@@ -1,8 +1,9 @@
 // Pi coding agent: `pi -p --mode json`.
 import type { AgentEvent, Ended, Usage } from '../../base/agent.ts'
 import type { Dialect, Reader } from '../cli.ts'
-import { failure, silentEnd, statusIn } from '../diagnosis.ts'
-import { type Json, number, object, objects, parseLine, string } from '../json.ts'
+import { failure, statusIn } from '../diagnosis.ts'
+import { type Json, number, object, objects, string } from '../json.ts'
+import { readJsonLines } from '../reader.ts'
 
 export const pi: Dialect = {
   name: 'pi',
@@ -23,7 +24,6 @@ export const pi: Dialect = {
 }
 
 function readEvents(): Reader {
-  let understood = false
   let end: Ended | null = null
   let usage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 }
   let spoke = false
@@ -51,33 +51,27 @@ function readEvents(): Reader {
     end = message.stopReason === 'error' ? failure(said, statusIn(said)) : { type: 'ended', ok: true, text }
   }
 
-  return {
-    line(text) {
-      const line = parseLine(text)
-      if (!line) return []
-      understood = true
-      switch (line.type) {
-        case 'session':
-          return [{ type: 'started', session: string(line.id) || null }]
-        case 'message_update':
-          return updated(object(line.assistantMessageEvent))
-        case 'message_end':
-          spoken(object(line.message))
-          return []
-        case 'tool_execution_start':
-          return [
-            { type: 'action', id: string(line.toolCallId), label: string(line.toolName) || 'tool', phase: 'started' },
-          ]
-        case 'tool_execution_end': {
-          const phase = line.isError === true ? 'failed' : 'ended'
-          return [{ type: 'action', id: string(line.toolCallId), label: string(line.toolName) || 'tool', phase }]
-        }
-        case 'agent_settled':
-          return end ? [{ type: 'usage', usage }, end] : []
-        default:
-          return []
+  return readJsonLines(line => {
+    switch (line.type) {
+      case 'session':
+        return [{ type: 'started', session: string(line.id) || null }]
+      case 'message_update':
+        return updated(object(line.assistantMessageEvent))
+      case 'message_end':
+        spoken(object(line.message))
+        return []
+      case 'tool_execution_start':
+        return [
+          { type: 'action', id: string(line.toolCallId), label: string(line.toolName) || 'tool', phase: 'started' },
+        ]
+      case 'tool_execution_end': {
+        const phase = line.isError === true ? 'failed' : 'ended'
+        return [{ type: 'action', id: string(line.toolCallId), label: string(line.toolName) || 'tool', phase }]
       }
-    },
-    end: how => silentEnd(how, understood),
-  }
+      case 'agent_settled':
+        return end ? [{ type: 'usage', usage }, end] : []
+      default:
+        return []
+    }
+  })
 }
