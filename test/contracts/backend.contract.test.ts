@@ -218,11 +218,11 @@ describe.each(dialects.map(dialect => dialect.name))('the CLI backend %s', name 
       const backend = open(name)
       const id = crypto.randomUUID()
       const before = performance.now()
-      grammar(await collect(backend.run(turn({ prompt: '[[linger:700]]', session: { id, resume: false } }), never)))
+      grammar(await collect(backend.run(turn({ prompt: '[[linger:2500]]', session: { id, resume: false } }), never)))
       const answered = performance.now() - before
       grammar(await collect(backend.run(turn({ prompt: 'next', session: { id, resume: true } }), never)))
-      expect(answered).toBeLessThan(600)
-      expect(performance.now() - before).toBeGreaterThan(690)
+      expect(answered).toBeLessThan(2400)
+      expect(performance.now() - before).toBeGreaterThan(2490)
     })
 
   // Feature: multi-cli-backend, Property 8: Non-zero exit code produces error result

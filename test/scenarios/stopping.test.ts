@@ -83,7 +83,7 @@ describe.concurrent('asked to stop', () => {
     const asked = performance.now()
     gateway.child.kill('SIGTERM')
     expect(await exitOf(gateway)).toBe(1)
-    expect(performance.now() - asked).toBeLessThan(1000)
+    expect(performance.now() - asked).toBeLessThan(3000)
     await eventually('no process', () => processesWith(home.dir).length === 0, 1000)
     const again = await home.start()
     const back = await connect(again.url)

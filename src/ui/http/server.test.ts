@@ -183,15 +183,15 @@ test('garbage, huge headers, silence and slow bodies end with an error and leave
 })
 
 test('many wrong tokens are answered slowly, the right one never', async () => {
-  const { url, warnings } = await open({ limits: { wrongTokenMs: 300 } })
+  const { url, warnings } = await open({ limits: { wrongTokenMs: 1000 } })
   const timed = async (given: string) => {
     const began = performance.now()
     await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${given}` } })
     return performance.now() - began
   }
   for (let i = 0; i < 5; i += 1) await timed('nearly')
-  expect(await timed('nearly')).toBeGreaterThan(250)
-  expect(await timed(token)).toBeLessThan(250)
+  expect(await timed('nearly')).toBeGreaterThan(900)
+  expect(await timed(token)).toBeLessThan(900)
   expect(warnings).toEqual(['wrong token'])
 })
 
@@ -217,7 +217,7 @@ test('stopping ends sockets with a word, idle connections at once and waiting re
   await sleep(100)
   const began = performance.now()
   await stop()
-  expect(performance.now() - began).toBeLessThan(1_000)
+  expect(performance.now() - began).toBeLessThan(1_900)
   expect(await closed).toEqual({ code: 1001, reason: 'stopping' })
   expect((await waiting).status).toBe(503)
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()

@@ -43,5 +43,5 @@ test('whoever leaves at the letter still gives the receipt for it, and then clos
 test('a gateway that never asks for a receipt holds nobody up', async () => {
   const { seen, tookMs } = await visited(null)
   expect(seen).toEqual(['close 1000'])
-  expect(tookMs).toBeLessThan(1_000)
+  expect(tookMs).toBeLessThan(5_000)
 })
