@@ -58,6 +58,7 @@ export function talk({ name, url, chance, enough, finish }: TalkOptions): Conver
     const target = url()
     if (!target) return
     const client = await connect(target, name, listener())
+    const acceptedBefore = accepted.length
     let gone = false
     void client.closed.then(() => {
       gone = true
@@ -69,9 +70,10 @@ export function talk({ name, url, chance, enough, finish }: TalkOptions): Conver
         open = `${name}/${written++}`
         client.say(open, words(open))
       }
-      // An acknowledgement that was missed: the same message once more must change nothing.
+      // An acknowledgement that was missed: the same message once more must change nothing. Only on the connection on which
+      // it was accepted: after a kill it would heal exactly the loss that is looked for.
       const before = accepted.at(-1)
-      if (before && chance() < 0.1) client.say(before, words(before))
+      if (before && accepted.length > acceptedBefore && chance() < 0.1) client.say(before, words(before))
       await pause(10 + chance() * 120)
     }
     client.socket.terminate()

@@ -7,6 +7,12 @@ export const faults: Record<string, { readonly file: string; readonly find: stri
     find: 'commit.run()\n',
     put: 'Math.random() < 0.15 ? rollback.run() : commit.run()\n',
   },
+  'say accepted before it is on disk': {
+    file: 'chat/webchat.ts',
+    find: 'const answer = await offer(eventOf(conversation, frame.id, frame.text))',
+    put: `client.send({ type: 'accepted', id: frame.id }); await new Promise(go => setTimeout(go, 50))
+        const answer = await offer(eventOf(conversation, frame.id, frame.text))`,
+  },
   'accept without a key': {
     file: 'chat/webchat.ts',
     find: '`${name}:${conversation}:${id}`',
