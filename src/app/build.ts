@@ -12,7 +12,7 @@ import { chats as knownChats } from '../chat/index.ts'
 import { openIntake } from '../intake/index.ts'
 import { openLanes } from '../lanes/index.ts'
 import { assemble, capabilities, composePrompt, openWorkspace, recallHistory } from '../prompt/index.ts'
-import { openScratch, openTurns } from '../run/index.ts'
+import { openTurns, type Scratch } from '../run/index.ts'
 import {
   explainError,
   explainRefusal,
@@ -36,7 +36,7 @@ const maxAttempts = 3
 export interface BuildParts {
   readonly config: Config
   readonly db: Database
-  readonly runsDir: string
+  readonly scratch: Scratch
   readonly backend: Backend
   readonly clock: Clock
   readonly log: Logger
@@ -47,7 +47,7 @@ export interface BuildParts {
 
 export type Gateway = Awaited<ReturnType<typeof buildGateway>>
 
-export async function buildGateway({ config, db, runsDir, backend, clock, log, version, scrub, ready }: BuildParts) {
+export async function buildGateway({ config, db, scratch, backend, clock, log, version, scrub, ready }: BuildParts) {
   const listeners: ((signal: Signal) => void)[] = [signal => logSignal(log, signal)]
   const tell: Tell = signal => {
     for (const listener of listeners) listener(signal)
@@ -139,7 +139,6 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
   })
   chats.set(webchat.name, webchat)
 
-  const scratch = openScratch(runsDir)
   const takeTurn = openTurns({
     backend,
     sessions,
@@ -152,6 +151,7 @@ export async function buildGateway({ config, db, runsDir, backend, clock, log, v
       maxTurns: config.agent.maxTurns,
       allowedTools: config.allowedTools,
       permissionMode: config.permissionMode,
+      mcpServers: [],
       workingDir: config.configDir,
       silenceMs: config.query.timeoutMs,
       ceilingMs: config.query.maxMs,

@@ -4,13 +4,23 @@ import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Backend } from '../base/agent.ts'
 import { scrubber } from '../base/scrub.ts'
-import { chooseBackend, cutOff, endStrays } from '../run/index.ts'
+import {
+  chooseBackend,
+  cutOff,
+  endStrays,
+  openPool,
+  openScratch,
+  type Pool,
+  type Scratch,
+  treeMemory,
+} from '../run/index.ts'
 import { type Database, DatabaseUnusable, inWords, openDatabase } from '../store/index.ts'
 import { type OpenHttp, openHttp } from '../ui/index.ts'
 import { buildGateway, type Gateway } from './build.ts'
 import { systemClock as clock } from './clock.ts'
 import { type Config, type Loaded, secretsOf } from './config.ts'
 import { openStateFolder, readNote, type StateFolder } from './folder.ts'
+import { logSignal } from './log.ts'
 
 /** The gateway cannot start; the message says why and what to do. */
 export class CannotStart extends Error {
@@ -49,13 +59,23 @@ export async function openGateway(
   try {
     const token = config.http.token ?? (await folder.token())
     const scrub = scrubber([...secretsOf(config, loaded.environment), token])
-    const [choice, strays] = await Promise.all([checkedBackend(loaded, scrub, stop), endStrays(folder.runs)])
+    const scratch = openScratch(folder.runs)
+    const pool = openPool({
+      rules: { most: 4, memoryBytes: 1024 ** 3, idleMs: 600_000 },
+      clock,
+      tell: signal => logSignal(log, signal),
+      memoryOf: treeMemory,
+    })
+    const [choice, strays] = await Promise.all([
+      checkedBackend(loaded, scrub, pool, scratch, stop),
+      endStrays(folder.runs),
+    ])
     if (strays > 0) log.warn({ processes: strays }, 'ended what a killed gateway left running')
     const version = await readVersion()
     const gateway = await buildGateway({
       config,
       db,
-      runsDir: folder.runs,
+      scratch,
       backend: choice.backend,
       clock,
       log,
@@ -66,7 +86,7 @@ export async function openGateway(
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
     const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
     // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
-    const closed = live({ config, gateway, http, closeHttp, folder, db, log, stop })
+    const closed = live({ config, gateway, backend: choice.backend, http, closeHttp, folder, db, log, stop })
     await folder
       .leaveNote({ pid: process.pid, url: http.url, token })
       .catch((error: unknown) => log.warn({ err: error }, 'other commands will not find this gateway'))
@@ -85,6 +105,7 @@ export async function openGateway(
 interface Life {
   readonly config: Config
   readonly gateway: Gateway
+  readonly backend: Backend
   readonly http: OpenHttp
   readonly closeHttp: AbortController
   readonly folder: StateFolder
@@ -94,7 +115,7 @@ interface Life {
 }
 
 /** Starts everything that lives, and stops it in the order in which nobody loses anything. */
-async function live({ config, gateway, http, closeHttp, folder, db, log, stop }: Life): Promise<void> {
+async function live({ config, gateway, backend, http, closeHttp, folder, db, log, stop }: Life): Promise<void> {
   const sources = new AbortController()
   const taking = new AbortController()
   const cut = new AbortController()
@@ -117,6 +138,7 @@ async function live({ config, gateway, http, closeHttp, folder, db, log, stop }:
   posting.abort()
   closeHttp.abort()
   await Promise.all([...speaking, turns, post, sweeping, http.closed])
+  await backend.close()
   await gateway.flush()
   await folder.takeNoteAway()
   await db.close()
@@ -160,6 +182,8 @@ async function openOwnDatabase(folder: StateFolder, config: Config): Promise<Dat
 async function checkedBackend(
   { config, environment }: GatewayOptions['loaded'],
   scrub: (text: string) => string,
+  pool: Pool,
+  scratch: Scratch,
   signal: AbortSignal,
 ): Promise<{ backend: Backend; note: string }> {
   const choice = chooseBackend(config.agent.backend, {
@@ -169,6 +193,8 @@ async function checkedBackend(
     extra: config.envVars,
     scrub,
     clock,
+    pool,
+    scratch,
   })
   if (!choice.ok) throw new CannotStart(choice.why)
   const { ok, detail } = await choice.backend.check(signal)

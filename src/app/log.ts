@@ -38,6 +38,7 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'letter-delayed':
     case 'session-lost':
     case 'turn-put-off':
+    case 'warm-trouble':
     case 'workspace-trouble':
       return log.warn(fields, name)
     case 'turn-ended':

@@ -9,11 +9,23 @@ export interface Turn {
   readonly maxTurns: number
   readonly allowedTools: readonly string[]
   readonly permissionMode: PermissionMode
+  /** MCP servers of the user, for this backend as well. */
+  readonly mcpServers: readonly McpServer[]
   /** Where the agent works: the workspace. */
   readonly workingDir: string
   /** A folder of this run alone, for files the backend needs; removed by the caller afterwards. */
   readonly scratchDir: string
 }
+
+/** As `mcp.servers` in config.json names it: a program that is started, or an address that is called. */
+export type McpServer =
+  | {
+      readonly name: string
+      readonly command: string
+      readonly args: readonly string[]
+      readonly env: Readonly<Record<string, string>>
+    }
+  | { readonly name: string; readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
 export const permissionModes = ['bypassPermissions', 'acceptEdits', 'plan', 'default'] as const
 export type PermissionMode = (typeof permissionModes)[number]
@@ -46,7 +58,7 @@ export type FailureReason =
 export interface Usage {
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Of this turn alone; null where the backend does not tell. */
+  /** Null where the backend does not tell. */
   readonly costUsd: number | null
 }
 
@@ -67,7 +79,14 @@ export type AgentEvent =
   | { readonly type: 'started'; readonly session: string | null }
   | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'action'; readonly id: string; readonly label: string; readonly phase: ActionPhase }
-  | { readonly type: 'usage'; readonly usage: Usage }
+  /** The last one counts. `of`: some CLIs tell what the whole session has used up, not this turn alone. */
+  | {
+      readonly type: 'usage'
+      readonly usage: Usage
+      readonly of: 'turn' | 'session'
+      /** Which model it was, where the backend tells. */
+      readonly model: string | null
+    }
   | Ended
 
 export type ActionPhase = 'started' | 'ended' | 'failed'
@@ -84,6 +103,12 @@ export interface Backend {
   readonly takesSessionIds: boolean
   check(signal: AbortSignal): Promise<BackendCheck>
   run(turn: Turn, signal: AbortSignal): AsyncIterable<AgentEvent>
+  /** What of these wishes it cannot honour, a sentence each. */
+  ignores(turn: Turn): readonly string[]
+  /** Gets a session ready ahead of its next turn, where that is possible. Best effort, never rejects. */
+  prepare(turn: Turn): Promise<void>
+  /** Ends what it keeps running between turns. */
+  close(): Promise<void>
 }
 
 /** How a turn came out, for whoever puts it into words. */

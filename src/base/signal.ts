@@ -46,6 +46,8 @@ export type Signal =
       readonly why: FailureReason
       readonly until: number
     }
+  /** A CLI did not come up to stay; its turns get a process each meanwhile. */
+  | { readonly type: 'warm-trouble'; readonly backend: string; readonly why: string }
   | { readonly type: 'session-lost'; readonly lane: LaneKey }
   | { readonly type: 'letter-sent'; readonly id: number; readonly place: Place; readonly length: number }
   | {

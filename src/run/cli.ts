@@ -2,28 +2,38 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentEvent, Backend, BackendCheck, Ended, Turn } from '../base/agent.ts'
-import { type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
+import type { Pool } from './pool.ts'
+import { guarded, type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
+import type { Scratch } from './scratch.ts'
 import { runMark } from './strays.ts'
+import { type Host, runWarm, type Warm } from './warm.ts'
 import { findProgram } from './which.ts'
 
-/** What is particular to one CLI. Pure: arguments and input out, lines in. */
+/** What is particular to one CLI. Pure: arguments and input out, lines in. `dir` is a folder of the run alone. */
 export interface Dialect {
   readonly name: string
   readonly takesSessionIds: boolean
   readonly install: string
-  /** Set for a run, on top of what the child gets anyway (`inherited`). */
-  environment(
-    turn: Turn,
-    systemPromptFile: string,
-    inherited: Readonly<Record<string, string>>,
-  ): Readonly<Record<string, string>>
+  /** Any of these says that somebody has logged in: variables, and files below HOME. */
+  readonly credentials: { readonly variables: readonly string[]; readonly files: readonly string[] }
   /** Variables of ours that belong to this CLI, by name or `PREFIX_*`. */
   readonly ownVariables: readonly string[]
-  arguments(turn: Turn, systemPromptFile: string): readonly string[]
+  /** Written into `dir` before it starts, besides the system prompt: name to content. */
+  files(turn: Turn, inherited: Readonly<Record<string, string>>): Readonly<Record<string, string>>
+  /** Set for a run, on top of what the child gets anyway (`inherited`). */
+  environment(turn: Turn, dir: string, inherited: Readonly<Record<string, string>>): Readonly<Record<string, string>>
+  arguments(turn: Turn, dir: string): readonly string[]
   input(turn: Turn): string
   /** A reader for one run. */
   read(turn: Turn): Reader
+  /** What of a turn's wishes it cannot honour, a sentence each. */
+  ignores(turn: Turn): readonly string[]
+  /** How it stays up between turns; null: it cannot. */
+  readonly warm: Warm | null
 }
+
+/** Where the system prompt of a run stands. */
+export const systemPromptIn = (dir: string): string => join(dir, 'system-prompt.md')
 
 export interface Reader {
   /** What a line of output means; `ended` only when the CLI itself says that it is done. Never throws. */
@@ -42,6 +52,10 @@ export interface CliParts {
   /** Set on top (env.vars). */
   readonly extra: Readonly<Record<string, string>>
   readonly scrub: (text: string) => string
+  /** Null: a process for each turn. */
+  readonly pool: Pool | null
+  /** For folders of processes that stay. */
+  readonly scratch: Scratch
 }
 
 const common = [
@@ -89,12 +103,20 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     return { ok: false, detail: `${dialect.name}: ${file} does not run (${why}). ${dialect.install}` }
   }
 
-  async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+  /** The folder of a run, with all that the program reads from it. */
+  async function furnish(turn: Turn, dir: string): Promise<void> {
+    const files = { ...dialect.files(turn, env), [systemPromptIn('')]: turn.systemPrompt }
+    await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(dir, name), text, { mode: 0o600 })))
+  }
+
+  // Inherited by all that it starts: a gateway that was killed is found out by it (strays.ts).
+  const marked = (dir: string, own: Readonly<Record<string, string>>) => ({ ...env, ...own, [runMark]: dir })
+
+  async function* runCold(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     const session = turn.session?.id ?? ''
-    await leaving.get(session)
-    const systemPromptFile = join(turn.scratchDir, 'system-prompt.md')
+    const dir = turn.scratchDir
     try {
-      await writeFile(systemPromptFile, turn.systemPrompt, { mode: 0o600 })
+      await furnish(turn, dir)
     } catch (error) {
       yield failed('crashed', `the system prompt could not be written: ${String(error)}`)
       return
@@ -105,9 +127,8 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     }
     const child = startProcess({
       file: parts.program,
-      args: dialect.arguments(turn, systemPromptFile),
-      // Inherited by all that it starts: a gateway that was killed is found out by it (strays.ts).
-      env: { ...env, ...dialect.environment(turn, systemPromptFile, env), [runMark]: turn.scratchDir },
+      args: dialect.arguments(turn, dir),
+      env: marked(dir, dialect.environment(turn, dir, env)),
       cwd: turn.workingDir,
       input: dialect.input(turn),
     })
@@ -127,6 +148,46 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     }
   }
 
+  async function openHost(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host> {
+    const folder = await parts.scratch.keep()
+    try {
+      await furnish(turn, folder.dir)
+      const host = await warm.open(
+        {
+          dir: folder.dir,
+          inherited: env,
+          start: (args, own, guard) =>
+            startProcess({
+              ...(guard ? guarded(parts.program, args) : { file: parts.program, args }),
+              env: marked(folder.dir, own),
+              cwd: turn.workingDir,
+              input: null,
+            }),
+        },
+        turn,
+        signal,
+      )
+      void host.gone.then(folder.remove)
+      return host
+    } catch (error) {
+      folder.remove()
+      throw new Error(parts.scrub(error instanceof Error ? error.message : String(error)).slice(0, 500))
+    }
+  }
+
+  const { pool } = parts
+  const { warm } = dialect
+  const way =
+    pool && warm
+      ? runWarm({ name: dialect.name, warm, pool, open: (turn, signal) => openHost(warm, turn, signal), cold: runCold })
+      : null
+
+  async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+    await leaving.get(turn.session?.id ?? '')
+    for await (const event of (way?.run ?? runCold)(turn, signal))
+      yield event.type === 'ended' ? scrubbed(event) : event
+  }
+
   async function* translate(child: RunningProcess, turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     const reader = dialect.read(turn)
     for await (const line of child.lines) {
@@ -135,19 +196,27 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
         else if (!signal.aborted) {
           // A run that failed has nothing more to do; an answer does not wait for the program to leave.
           if (!event.ok) child.kill()
-          yield scrubbed(event)
+          yield event
           return
         }
       }
     }
     const end = await child.end
-    yield signal.aborted ? failed('stopped', 'the run was stopped') : scrubbed(ofTrouble(end) ?? reader.end(end))
+    yield signal.aborted ? failed('stopped', 'the run was stopped') : endOf(end, reader)
   }
 
   const scrubbed = (ended: Ended): Ended =>
     ended.ok ? ended : { ...ended, detail: parts.scrub(ended.detail).slice(0, 500) }
 
-  return { name: dialect.name, takesSessionIds: dialect.takesSessionIds, check, run }
+  return {
+    name: dialect.name,
+    takesSessionIds: dialect.takesSessionIds,
+    check,
+    run,
+    ignores: dialect.ignores,
+    prepare: async turn => way?.prepare(turn),
+    close: async () => pool?.close(),
+  }
 }
 
 export function childEnvironment(dialect: Dialect, parts: CliParts): Record<string, string> {
@@ -159,6 +228,9 @@ export function childEnvironment(dialect: Dialect, parts: CliParts): Record<stri
     if (value !== undefined && matches(name)) env[name] = value
   return { ...env, ...parts.extra }
 }
+
+/** What the end of a process means that never said how it ended. */
+export const endOf = (end: ProcessEnd, reader: Reader): Ended => ofTrouble(end) ?? reader.end(end)
 
 function ofTrouble(end: ProcessEnd): Ended | null {
   switch (end.trouble) {

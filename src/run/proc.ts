@@ -19,6 +19,14 @@ export function descendants(root: number): readonly number[] {
   return found
 }
 
+/** Resident memory of a process and all below it, in bytes. */
+export function treeMemory(root: number): number {
+  const pids = [root, ...descendants(root)]
+  if (process.platform === 'linux') return pids.reduce((sum, pid) => sum + residentPages(pid) * 4096, 0)
+  const listing = spawnSync('ps', ['-o', 'rss=', '-p', pids.join(',')], { encoding: 'utf8' }).stdout ?? ''
+  return listing.split('\n').reduce((sum, line) => sum + Number(line.trim() || 0) * 1024, 0)
+}
+
 export function isAlive(pid: number): boolean {
   const stat = readStat(pid)
   if (stat) return stat.state !== 'Z'
@@ -61,6 +69,14 @@ const numbered = (dir: string) =>
   readdirSync(dir)
     .filter(name => /^\d+$/.test(name))
     .map(Number)
+
+function residentPages(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1])
+  } catch {
+    return 0 // gone already
+  }
+}
 
 function readStat(pid: number): { state: string; parent: number } | null {
   if (process.platform !== 'linux') return null

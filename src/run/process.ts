@@ -8,8 +8,8 @@ export interface ProcessOrder {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
-  /** Written to stdin, which is then closed. */
-  readonly input: string
+  /** Written to stdin, which is then closed. Null: it stays open for `send`. */
+  readonly input: string | null
 }
 
 export interface ProcessEnd {
@@ -23,10 +23,17 @@ export interface ProcessEnd {
 }
 
 export interface RunningProcess {
+  readonly pid: number | null
   /** Complete lines of stdout, as they come. Ends when stdout does, or the process was ended. */
   readonly lines: AsyncIterable<string>
   /** Resolves when it is gone and, if it was killed, everything it started; never rejects. */
   readonly end: Promise<ProcessEnd>
+  /** To an open stdin. A process that does not read it any more is no failure here: its end tells. */
+  send(text: string): void
+  /** Closes an open stdin: most programs leave then. */
+  endInput(): void
+  /** The bound on its whole output counts from here on. */
+  startCounting(): void
   /** SIGTERM for the group, SIGKILL after the grace for all that is left. */
   kill(): void
 }
@@ -41,6 +48,20 @@ export function killEverything(): void {
     for (const below of descendants(pid)) signalOne(below, 'SIGKILL')
     signalGroup(pid, 'SIGKILL')
   }
+}
+
+/** Starts a program under a watcher that ends it when the input ends, which it does at the latest with the gateway. */
+export function guarded(file: string, args: readonly string[]): { file: string; args: readonly string[] } {
+  const watch = [
+    'exec 3<&0',
+    '"$@" 3<&- </dev/null & program=$!',
+    '(while read -r _; do :; done; kill "$program") <&3 >/dev/null 2>&1 & watcher=$!',
+    'exec 3<&-',
+    'wait "$program"; code=$?',
+    'kill "$watcher" 2>/dev/null',
+    'exit "$code"',
+  ]
+  return { file: '/bin/sh', args: ['-c', watch.join('\n'), 'sh', file, ...args] }
 }
 
 export function startProcess(order: ProcessOrder, limits = outputLimits): RunningProcess {
@@ -63,7 +84,8 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
       trouble: 'spawn',
       detail: messageOf(error),
     } as const)
-    return { lines: none(), end, kill: () => undefined }
+    const nothing = () => undefined
+    return { pid: null, lines: none(), end, send: nothing, endInput: nothing, startCounting: nothing, kill: nothing }
   }
 
   const { pid } = child
@@ -78,7 +100,7 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
   child.stdout?.on('error', () => lines.close())
   child.stderr?.on('data', (chunk: Buffer) => stderr.feed(chunk))
   child.stdin?.on('error', () => undefined /* it need not read its input: EPIPE is no failure of the run */)
-  child.stdin?.end(order.input)
+  if (order.input !== null) child.stdin?.end(order.input)
 
   const end = new Promise<ProcessEnd>(resolve => {
     let done = false
@@ -106,7 +128,15 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
       })
     })
   })
-  return { lines: lines.read(), end, kill: killing.begin }
+  return {
+    pid: pid ?? null,
+    lines: lines.read(),
+    end,
+    send: text => void (child.stdin?.writable && child.stdin.write(text)),
+    endInput: () => void child.stdin?.end(),
+    startCounting: lines.startCounting,
+    kill: killing.begin,
+  }
 }
 
 /** The group first; then whoever left the group, collected from the process table while the parents still lived. */
@@ -194,6 +224,9 @@ function openLines(maxLine: number, maxTotal: number, stop: (why: 'line-too-long
       if (ready.length > 0) nudge()
     },
     close,
+    startCounting() {
+      total = 0
+    },
     async *read(): AsyncGenerator<string> {
       for (;;) {
         const batch = ready

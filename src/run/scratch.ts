@@ -4,6 +4,8 @@ import { join } from 'node:path'
 
 export interface Scratch {
   use<T>(run: (dir: string) => Promise<T>): Promise<T>
+  /** For what stays between turns. */
+  keep(): Promise<{ readonly dir: string; remove(): void }>
   /** Resolves when every folder that is no longer used is gone. */
   tidied(): Promise<void>
 }
@@ -13,18 +15,26 @@ export function openScratch(runsDir: string): Scratch {
   const made = mkdir(runsDir, { recursive: true, mode: 0o700 })
   // A failure is told by the first run that needs it.
   made.catch(() => undefined)
+  async function keep() {
+    await made
+    const dir = await mkdtemp(join(runsDir, 'run-'))
+    const remove = () => {
+      // Nobody waits for the broom; whatever it leaves, the next start removes.
+      const removal: Promise<void> = rm(dir, { recursive: true, force: true })
+        .catch(() => undefined)
+        .finally(() => removing.delete(removal))
+      removing.add(removal)
+    }
+    return { dir, remove }
+  }
   return {
+    keep,
     async use(run) {
-      await made
-      const dir = await mkdtemp(join(runsDir, 'run-'))
+      const { dir, remove } = await keep()
       try {
         return await run(dir)
       } finally {
-        // The answer does not wait for the broom; whatever it leaves, the next start removes.
-        const removal: Promise<void> = rm(dir, { recursive: true, force: true })
-          .catch(() => undefined)
-          .finally(() => removing.delete(removal))
-        removing.add(removal)
+        remove()
       }
     },
     tidied: async () => void (await Promise.all(removing)),

@@ -1,5 +1,5 @@
 // One turn: an event becomes a run of a backend, and its end an outcome with the letters that tell it.
-import type { AgentEvent, Backend, Ended, Live, PermissionMode, TurnEnd, Usage } from '../base/agent.ts'
+import type { AgentEvent, Backend, Ended, Live, McpServer, PermissionMode, TurnEnd, Usage } from '../base/agent.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
 import type { FollowUp, Outcome, Taken } from '../base/lanes.ts'
@@ -20,6 +20,7 @@ export interface TurnParts {
     readonly maxTurns: number
     readonly allowedTools: readonly string[]
     readonly permissionMode: PermissionMode
+    readonly mcpServers: readonly McpServer[]
     readonly workingDir: string
     readonly silenceMs: number
     readonly ceilingMs: number
@@ -100,6 +101,7 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
       maxTurns: settings.maxTurns,
       allowedTools: settings.allowedTools,
       permissionMode: settings.permissionMode,
+      mcpServers: settings.mcpServers,
       workingDir: settings.workingDir,
       scratchDir,
     }

@@ -1,15 +1,17 @@
 // What every backend must hold, looped over the registry: to be registered is to be tested.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/app/clock.ts'
 import type { AgentEvent, Backend, Ended, Turn } from '../../src/base/agent.ts'
 import { scrubber } from '../../src/base/scrub.ts'
 import { chooseBackend, dialects } from '../../src/run/backends/index.ts'
 import { childEnvironment } from '../../src/run/cli.ts'
-import { descendants, isAlive } from '../../src/run/proc.ts'
+import { openPool, type Pool } from '../../src/run/pool.ts'
+import { descendants, isAlive, treeMemory } from '../../src/run/proc.ts'
+import { openScratch } from '../../src/run/scratch.ts'
 
 /** Every registered CLI has a stand-in of its name; one without fails its suite. */
 const standIn = (name: string) => (name === 'echo' ? null : join(import.meta.dirname, `../fakes/${name}.mjs`))
@@ -24,17 +26,46 @@ const environment = {
   STAND_IN_STEP_MS: '1',
 }
 
-function open(name: string): Backend {
+/** Each backend is held to the same in both ways; one that cannot stay up gets a process per turn in either. */
+type Way = 'cold' | 'warm'
+let pools: Pool[] = []
+afterEach(async () => {
+  await Promise.all(pools.map(pool => pool.close()))
+  pools = []
+})
+
+function open(name: string, way: Way = 'cold', program = standIn(name)): Backend {
+  const pool = openPool({
+    rules: { most: 3, memoryBytes: 4e9, idleMs: 60_000 },
+    clock: systemClock,
+    tell: () => undefined,
+    memoryOf: treeMemory,
+  })
+  pools.push(pool)
   const choice = chooseBackend(name, {
-    program: standIn(name),
+    program,
     environment,
     handOn: ['STAND_IN_STEP_MS'],
     extra: {},
     scrub: scrubber(['sesame-secret']),
     clock: systemClock,
+    pool: way === 'warm' ? pool : null,
+    scratch: openScratch(join(home, 'runs')),
   })
   if (!choice.ok) throw new Error(choice.why)
   return choice.backend
+}
+
+const nothingRuns = async () => {
+  await Promise.all(pools.map(pool => pool.close()))
+  expect(descendants(process.pid).filter(isAlive)).toEqual([])
+}
+
+const journal = (): { what: string; pid: number; prompt: string; system: string }[] => {
+  const file = join(home, '.claude-stand-in', 'journal.jsonl')
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8').split('\n')
+  return lines.filter(Boolean).map(line => JSON.parse(line))
 }
 
 const turn = (given: Partial<Turn> = {}): Turn => ({
@@ -45,6 +76,7 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
   maxTurns: 25,
   allowedTools: ['Read', 'Write'],
   permissionMode: 'bypassPermissions',
+  mcpServers: [],
   workingDir: home,
   scratchDir: mkdtempSync(join(home, 'run-')),
   ...given,
@@ -67,13 +99,16 @@ function grammar(events: readonly AgentEvent[]): Ended {
 
 const registered = [...dialects.map(dialect => dialect.name), 'echo']
 
-describe.each(registered)('the backend %s', name => {
+const ways: readonly Way[] = ['cold', 'warm']
+const both = <T>(names: readonly T[]) => names.flatMap(name => ways.map(way => [name, way] as const))
+
+describe.each(both(registered))('the backend %s, %s', (name, way) => {
   test('checks out', async () => {
-    expect(await open(name).check(never)).toMatchObject({ ok: true })
+    expect(await open(name, way).check(never)).toMatchObject({ ok: true })
   })
 
   test('answers: started, text, exactly one end, and the text is what was streamed', async () => {
-    const events = await collect(open(name).run(turn({ prompt: 'say something' }), never))
+    const events = await collect(open(name, way).run(turn({ prompt: 'say something' }), never))
     const end = grammar(events)
     expect(end.ok).toBe(true)
     expect(events[0]?.type).toBe('started')
@@ -83,7 +118,7 @@ describe.each(registered)('the backend %s', name => {
   })
 
   test('any prompt arrives whole and comes back without a throw', async () => {
-    const backend = open(name)
+    const backend = open(name, way)
     const nasty = [
       '-p',
       '--help',
@@ -112,26 +147,28 @@ describe.each(registered)('the backend %s', name => {
         const abort = new AbortController()
         setTimeout(() => abort.abort(), ms)
         const end = grammar(
-          await collect(open(name).run(turn({ prompt: `[[hang]] ${'word '.repeat(2000)}` }), abort.signal)),
+          await collect(open(name, way).run(turn({ prompt: `[[hang]] ${'word '.repeat(2000)}` }), abort.signal)),
         )
         expect(end).toMatchObject({ ok: false, why: 'stopped' })
       }),
       { numRuns: 12 },
     )
-    expect(descendants(process.pid).filter(isAlive)).toEqual([])
+    await nothingRuns()
   })
 
   test('an abort before the start still ends once', async () => {
-    expect(grammar(await collect(open(name).run(turn(), AbortSignal.abort())))).toMatchObject({
+    expect(grammar(await collect(open(name, way).run(turn(), AbortSignal.abort())))).toMatchObject({
       ok: false,
       why: 'stopped',
     })
   })
 })
 
-describe.each(dialects.map(dialect => dialect.name))('the CLI backend %s', name => {
+const clis = dialects.map(dialect => dialect.name)
+
+describe.each(both(clis))('the CLI backend %s, %s', (name, way) => {
   const run = async (prompt: string, given: Partial<Turn> = {}) =>
-    collect(open(name).run(turn({ prompt, ...given }), never))
+    collect(open(name, way).run(turn({ prompt, ...given }), never))
 
   test('a session is resumed, and a lost one is said to be lost', async () => {
     const first = await run('one')
@@ -181,39 +218,22 @@ describe.each(dialects.map(dialect => dialect.name))('the CLI backend %s', name 
     const abort = new AbortController()
     setTimeout(() => abort.abort(), 400)
     const before = performance.now()
-    grammar(await collect(open(name).run(turn({ prompt: '[[ignoreterm]] [[grandchild]] [[hang]]' }), abort.signal)))
+    grammar(
+      await collect(open(name, way).run(turn({ prompt: '[[ignoreterm]] [[grandchild]] [[deaf]]' }), abort.signal)),
+    )
     expect(performance.now() - before).toBeLessThan(9000)
-    expect(descendants(process.pid).filter(isAlive)).toEqual([])
+    await nothingRuns()
   })
 
   test('a program that is not there is not installed; one that cannot run does not check out', async () => {
-    const missing = chooseBackend(name, {
-      program: join(home, 'nothing-here'),
-      environment,
-      handOn: [],
-      extra: {},
-      scrub: text => text,
-      clock: systemClock,
-    })
-    if (!missing.ok) throw new Error(missing.why)
-    expect(await missing.backend.check(never)).toMatchObject({ ok: false, detail: expect.stringContaining('Install') })
-    expect(grammar(await collect(missing.backend.run(turn(), never)))).toMatchObject({
-      ok: false,
-      why: 'not-installed',
-    })
-    const broken = chooseBackend(name, {
-      program: '/bin/false',
-      environment,
-      handOn: [],
-      extra: {},
-      scrub: text => text,
-      clock: systemClock,
-    })
-    expect(broken.ok && (await broken.backend.check(never)).ok).toBe(false)
+    const missing = open(name, way, join(home, 'nothing-here'))
+    expect(await missing.check(never)).toMatchObject({ ok: false, detail: expect.stringContaining('Install') })
+    expect(grammar(await collect(missing.run(turn(), never)))).toMatchObject({ ok: false, why: 'not-installed' })
+    expect((await open(name, way, '/bin/false').check(never)).ok).toBe(false)
   })
 
   // opencode has no word for the end: its leaving is the end.
-  if (name !== 'opencode')
+  if (name !== 'opencode' && way === 'cold')
     test('the final does not wait for a program that lingers, but the next turn of the session does', async () => {
       const backend = open(name)
       const id = crypto.randomUUID()
@@ -224,7 +244,80 @@ describe.each(dialects.map(dialect => dialect.name))('the CLI backend %s', name 
       expect(answered).toBeLessThan(2400)
       expect(performance.now() - before).toBeGreaterThan(2490)
     })
+})
 
+describe.each(dialects.filter(dialect => dialect.warm).map(dialect => dialect.name))(
+  'the CLI backend %s stays up',
+  name => {
+    const begun = () => journal().filter(entry => entry.what === 'begin')
+    const pidOf = (prompt: string) => begun().findLast(entry => entry.prompt.includes(prompt))?.pid
+
+    async function conversation() {
+      const backend = open(name, 'warm')
+      const mark = crypto.randomUUID()
+      let session: Turn['session'] = backend.takesSessionIds ? { id: crypto.randomUUID(), resume: false } : null
+      const say = async (prompt: string, given: Partial<Turn> = {}, signal = never) => {
+        const events = await collect(backend.run(turn({ prompt: `${prompt} ${mark}`, session, ...given }), signal))
+        const started = events.find(event => event.type === 'started')
+        if (started?.session) session = { id: started.session, resume: true }
+        return grammar(events)
+      }
+      return { say, pid: (prompt: string) => pidOf(`${prompt} ${mark}`), backend }
+    }
+
+    test('the second turn is taken by the same process, in the same session', async () => {
+      const { say, pid } = await conversation()
+      await say('one')
+      expect(await say('two')).toMatchObject({ ok: true, text: expect.stringContaining('turn 2') })
+      expect(pid('two')).toBe(pid('one'))
+    })
+
+    test('an interrupted turn leaves it usable', async () => {
+      const { say, pid } = await conversation()
+      await say('one')
+      const abort = new AbortController()
+      setTimeout(() => abort.abort(), 300)
+      expect(await say('[[hang]] two', {}, abort.signal)).toMatchObject({ ok: false, why: 'stopped' })
+      expect(await say('three')).toMatchObject({ ok: true })
+      expect(pid('three')).toBe(pid('one'))
+    })
+
+    test('a changed system prompt is in effect in the next turn', async () => {
+      const { say } = await conversation()
+      await say('one', { systemPrompt: 'You are the first.' })
+      await say('two', { systemPrompt: 'You are the second.' })
+      const last = begun().at(-1)
+      expect(last?.system).toContain('You are the second.')
+      expect(last?.system).not.toContain('You are the first.')
+    })
+
+    test('an error of one turn is not the end of the next', async () => {
+      const { say } = await conversation()
+      await say('one')
+      expect(await say('[[api:401]] two')).toMatchObject({ ok: false, why: 'not-logged-in' })
+      expect(await say('three')).toMatchObject({ ok: true })
+    })
+
+    test('one that died between two turns is replaced, and one that dies in a turn fails that turn alone', async () => {
+      const { say, pid } = await conversation()
+      await say('one')
+      process.kill(pid('one')!, 'SIGKILL')
+      expect(await say('two')).toMatchObject({ ok: true, text: expect.stringContaining('turn 2') })
+      expect(await say('[[dieafter]] three')).toMatchObject({ ok: false, why: 'crashed' })
+      expect(await say('four')).toMatchObject({ ok: true })
+    })
+
+    test('conversations side by side do not hear each other', async () => {
+      const talks = await Promise.all([conversation(), conversation(), conversation()])
+      const said = await Promise.all(talks.map(async ({ say }, i) => [await say(`a${i}`), await say(`b${i}`)]))
+      for (const [i, ends] of said.entries())
+        for (const [n, end] of ends.entries())
+          expect(end).toMatchObject({ ok: true, text: expect.stringMatching(`turn ${n + 1}: ${'ab'[n]}${i}`) })
+    })
+  },
+)
+
+describe.each(clis)('the dialect %s', name => {
   // Feature: multi-cli-backend, Property 8: Non-zero exit code produces error result
   test('any non-zero exit with any stderr is an error that carries the stderr, cut and scrubbed', () => {
     const dialect = dialects.find(one => one.name === name)!
@@ -263,6 +356,8 @@ describe.each(dialects.map(dialect => dialect.name))('the CLI backend %s', name 
           handOn: ['NAMED'],
           extra: { EXTRA: 'yes' },
           scrub: text => text,
+          pool: null,
+          scratch: openScratch(join(home, 'runs')),
         })
         expect(env).toMatchObject({ PATH: '/bin', [own]: 'yes', NAMED: 'yes', EXTRA: 'yes' })
         expect(Object.values(env)).not.toContain('no')

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 // The stand-in for claude: `claude -p --output-format stream-json`.
-import { perform, say, value } from './stand-in.mjs'
+import { args, converse, openSession, perform, prepare, say, value } from './stand-in.mjs'
 
 let base = {}
 const result = extra =>
   say({ is_error: false, subtype: 'success', num_turns: 1, total_cost_usd: 0.01, ...base, ...extra, type: 'result' })
 
-await perform({
+const voice = {
   version: '9.9.9 (Claude Code stand-in)',
   resume: value('--resume'),
   chosen: value('--session-id'),
@@ -40,6 +40,22 @@ await perform({
   exitOnError: 1,
   maxTurns() {
     result({ is_error: true, subtype: 'error_max_turns', result: '' })
-    process.exit(1)
+    return false
   },
-})
+}
+
+if (!args.includes('--input-format')) await perform(voice)
+else {
+  prepare(voice)
+  const fail = text => {
+    process.stderr.write(`${text}\n`)
+    process.exit(1)
+  }
+  const heard = line => {
+    if (line.type === 'control_request') return line.request.subtype === 'interrupt' ? 'interrupt' : null
+    return line.message.content
+  }
+  await converse(voice, openSession(voice.resume, voice.chosen, fail, voice.lost), heard, () =>
+    result({ is_error: true, subtype: 'error_during_execution', terminal_reason: 'aborted_streaming', result: '' }),
+  )
+}

@@ -18,13 +18,14 @@ const turns = fc.record({
   maxTurns: fc.integer({ min: 1, max: 99 }),
   allowedTools: fc.array(word, { maxLength: 6 }),
   permissionMode: fc.constantFrom(...permissionModes),
+  mcpServers: fc.constant([]),
   workingDir: fc.constant('/space'),
   scratchDir: fc.constant('/scratch'),
 }) satisfies fc.Arbitrary<Turn>
 const bypassing = turns.map((turn): Turn => ({ ...turn, permissionMode: 'bypassPermissions' }))
 
 const file = '/scratch/system-prompt.md'
-const argumentsOf = (dialect: Dialect, turn: Turn) => dialect.arguments(turn, file)
+const argumentsOf = (dialect: Dialect, turn: Turn) => dialect.arguments(turn, '/scratch')
 const follows = (list: readonly string[], flag: string, value: string) =>
   list.some((one, i) => one === flag && list[i + 1] === value)
 const law = (given: fc.Arbitrary<Turn>, holds: (turn: Turn) => void) =>

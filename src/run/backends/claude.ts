@@ -1,16 +1,28 @@
 // Claude Code: `claude -p` with stream-json output.
-import type { AgentEvent, Ended, Usage } from '../../base/agent.ts'
-import type { Dialect, Reader } from '../cli.ts'
+import type { AgentEvent, Ended, Turn, Usage } from '../../base/agent.ts'
+import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure } from '../diagnosis.ts'
 import { type Json, number, object, objects, string, strings } from '../json.ts'
 import { withoutReferences } from '../plain.ts'
 import { readJsonLines } from '../reader.ts'
+import { openTalk } from '../talk.ts'
 
 export const claude: Dialect = {
   name: 'claude',
   takesSessionIds: true,
   install:
     'Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`, or name its path in BACKEND_CLI_PATH.',
+  credentials: {
+    variables: [
+      'ANTHROPIC_API_KEY',
+      'ANTHROPIC_AUTH_TOKEN',
+      'CLAUDE_CODE_OAUTH_TOKEN',
+      'CLAUDE_CODE_USE_BEDROCK',
+      'CLAUDE_CODE_USE_VERTEX',
+    ],
+    files: ['.claude/.credentials.json'],
+  },
+  files: () => ({}),
   environment: () => ({
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -20,23 +32,47 @@ export const claude: Dialect = {
     ...(process.getuid?.() === 0 ? { IS_SANDBOX: '1' } : {}),
   }),
   ownVariables: ['ANTHROPIC_*', 'CLAUDE_*', 'AWS_*', 'GOOGLE_APPLICATION_CREDENTIALS', 'CLOUD_ML_REGION'],
-  arguments: (turn, systemPromptFile) => [
+  arguments: argumentsFor,
+  input: turn => plainly(withoutReferences(turn.prompt)),
+  read: readStream,
+  ignores: () => [],
+  warm: {
+    serves: 'one-session',
+    fixed: ({ prompt, session, scratchDir, ...rest }) => rest,
+    open: async (ground, turn) =>
+      openTalk(
+        ground.start(
+          [...argumentsFor(turn, ground.dir), '--input-format', 'stream-json'],
+          claude.environment(turn, ground.dir, ground.inherited),
+        ),
+        {
+          begin: ({ prompt }) =>
+            said({ type: 'user', message: { role: 'user', content: plainly(withoutReferences(prompt)) } }),
+          interrupt: () => said({ type: 'control_request', request_id: 'stop', request: { subtype: 'interrupt' } }),
+          read: readStream,
+        },
+      ),
+  },
+}
+
+const said = (line: Json) => `${JSON.stringify(line)}\n`
+
+function argumentsFor(turn: Turn, dir: string): readonly string[] {
+  return [
     '-p',
     ...['--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
     ...(turn.permissionMode === 'bypassPermissions'
       ? ['--dangerously-skip-permissions']
       : ['--permission-mode', turn.permissionMode]),
     // Without `snapshot off` a resumed session keeps the system prompt of its first turn.
-    ...['--append-system-prompt-file', systemPromptFile, '--system-prompt-snapshot', 'off'],
+    ...['--append-system-prompt-file', systemPromptIn(dir), '--system-prompt-snapshot', 'off'],
     ...['--max-turns', String(turn.maxTurns)],
     // --tools restricts; --allowedTools alone would be bypassed together with the permissions.
     ...['--tools', turn.allowedTools.join(',')],
     ...turn.allowedTools.flatMap(tool => ['--allowedTools', tool]),
     ...(turn.model ? ['--model', turn.model] : []),
     ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
-  ],
-  input: turn => plainly(withoutReferences(turn.prompt)),
-  read: readStream,
+  ]
 }
 
 /** A prompt that begins with a slash would be taken for one of claude's own commands. */
@@ -89,7 +125,7 @@ function readStream(): Reader {
       case 'user':
         return [...events, ...tools(line)]
       case 'result':
-        return [...events, { type: 'usage', usage: usageOf(line) }, endOf(line)]
+        return [...events, { type: 'usage', usage: usageOf(line), of: 'turn', model: null }, endOf(line)]
       default:
         return events
     }

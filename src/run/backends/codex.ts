@@ -1,6 +1,6 @@
 // OpenAI Codex: `codex exec --json`.
 import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
-import type { Dialect, Reader } from '../cli.ts'
+import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
 import { type Json, number, object, string } from '../json.ts'
 import { readJsonLines } from '../reader.ts'
@@ -10,9 +10,11 @@ export const codex: Dialect = {
   takesSessionIds: false,
   install:
     'Install it with `npm install -g @openai/codex` and log in once with `codex login`, or name its path in BACKEND_CLI_PATH.',
+  credentials: { variables: ['OPENAI_API_KEY', 'CODEX_API_KEY'], files: ['.codex/auth.json'] },
+  files: () => ({}),
   environment: () => ({}),
   ownVariables: ['OPENAI_*', 'CODEX_*'],
-  arguments: (turn, systemPromptFile) => [
+  arguments: (turn, dir) => [
     'exec',
     // Before `resume`: behind it codex does not take it.
     ...['--cd', turn.workingDir, '--json'],
@@ -24,13 +26,15 @@ export const codex: Dialect = {
           `sandbox_mode="${turn.permissionMode === 'plan' ? 'read-only' : 'workspace-write'}"`,
         ]),
     // The one form of instructions that also counts for a resumed session.
-    ...['-c', `model_instructions_file=${JSON.stringify(systemPromptFile)}`],
+    ...['-c', `model_instructions_file=${JSON.stringify(systemPromptIn(dir))}`],
     ...(turn.model ? ['-m', turn.model] : []),
     ...(turn.session?.resume ? ['resume', turn.session.id] : []),
     '-',
   ],
   input: turn => turn.prompt,
   read: readEvents,
+  ignores: () => [],
+  warm: null,
 }
 
 function readEvents(turn: Turn): Reader {

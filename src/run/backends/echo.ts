@@ -30,5 +30,8 @@ export function openEcho({ clock, pauseMs, introduction }: EchoParts): Backend {
     takesSessionIds: true,
     check: async () => ({ ok: true, detail: 'built in' }),
     run,
+    ignores: () => [],
+    prepare: async () => undefined,
+    close: async () => undefined,
   }
 }

@@ -1,5 +1,5 @@
 // Gemini CLI: `gemini --output-format stream-json`.
-import type { Dialect, Reader } from '../cli.ts'
+import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
 import { number, object, string } from '../json.ts'
 import { withoutReferences } from '../plain.ts'
@@ -12,8 +12,13 @@ export const gemini: Dialect = {
   takesSessionIds: true,
   install:
     'Install it with `npm install -g @google/gemini-cli` and log in once with `gemini`, or name its path in BACKEND_CLI_PATH.',
-  environment: (_, systemPromptFile) => ({
-    GEMINI_SYSTEM_MD: systemPromptFile,
+  credentials: {
+    variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_APPLICATION_CREDENTIALS'],
+    files: ['.gemini/oauth_creds.json'],
+  },
+  files: () => ({}),
+  environment: (_, dir) => ({
+    GEMINI_SYSTEM_MD: systemPromptIn(dir),
     // In a folder it does not trust, gemini silently asks for every tool.
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
     // Its launcher starts itself anew as a child and ignores SIGTERM.
@@ -27,6 +32,8 @@ export const gemini: Dialect = {
   ],
   input: turn => withoutReferences(turn.prompt),
   read: readStream,
+  ignores: () => [],
+  warm: null,
 }
 
 function readStream(): Reader {
@@ -70,7 +77,7 @@ function readStream(): Reader {
         }
         const said = string(object(line.error).message) || 'the turn failed'
         return [
-          { type: 'usage', usage },
+          { type: 'usage', usage, of: 'turn', model: null },
           line.status === 'error' ? failure(said, statusIn(said)) : { type: 'ended', ok: true, text: answer },
         ]
       }

@@ -14,7 +14,7 @@ import { pi } from './pi.ts'
 export const dialects: readonly Dialect[] = [claude, codex, gemini, opencode, pi]
 
 export interface BackendParts extends Omit<CliParts, 'program'> {
-  /** BACKEND_CLI_PATH; null: the backend's own name, looked up on PATH. */
+  /** BACKEND_CLI_PATH, for the backend that was chosen; null: the backend's own name, looked up on PATH. */
   readonly program: string | null
   readonly clock: Clock
 }
@@ -30,37 +30,36 @@ export type Choice =
 
 /** `wanted` null: the first CLI found on PATH, else echo, which says so. */
 export function chooseBackend(wanted: string | null, parts: BackendParts): Choice {
-  const open = (dialect: Dialect): Backend =>
-    openCliBackend(dialect, { ...parts, program: parts.program ?? dialect.name })
-  if (wanted === 'echo')
-    return {
-      ok: true,
-      backend: echo('This is the echo backend: it repeats what you write.'),
-      note: 'it repeats what you write',
-    }
   if (wanted !== null) {
-    const dialect = dialects.find(one => one.name === wanted)
+    const backend = openBackend(wanted, parts)
     const known = [...dialects.map(one => one.name), 'echo'].join(', ')
-    return dialect
-      ? { ok: true, backend: open(dialect), note: '' }
+    return backend
+      ? { ok: true, backend, note: wanted === 'echo' ? 'it repeats what you write' : '' }
       : { ok: false, why: `AGENT_BACKEND=${wanted} is not part of this version; it has: ${known}.` }
   }
   const found = dialects.find(one => findProgram(parts.program ?? one.name, parts.environment.PATH))
-  if (found) {
+  const backend = found && openBackend(found.name, parts)
+  if (found && backend) {
     const note = found === dialects[0] ? '' : `AGENT_BACKEND is not set, and ${found.name} is the first that was found`
-    return { ok: true, backend: open(found), note }
+    return { ok: true, backend, note }
   }
   const names = dialects.map(one => one.name).join(', ')
   const howTo = `For example ${claude.name}: ${claude.install}`
   return {
     ok: true,
     backend: echo(
+      parts.clock,
       `No agent CLI was found on this machine (looked for: ${names}), so I can only repeat what you write. ${howTo} Then start Aetheel again.`,
     ),
     note: `no agent CLI was found (looked for: ${names}). ${howTo}`,
   }
-
-  function echo(introduction: string): Backend {
-    return openEcho({ clock: parts.clock, pauseMs: 15, introduction })
-  }
 }
+
+/** By its name; null: we do not have it. */
+export function openBackend(name: string, parts: BackendParts): Backend | null {
+  if (name === 'echo') return echo(parts.clock, 'This is the echo backend: it repeats what you write.')
+  const dialect = dialects.find(one => one.name === name)
+  return dialect ? openCliBackend(dialect, { ...parts, program: parts.program ?? dialect.name }) : null
+}
+
+const echo = (clock: Clock, introduction: string) => openEcho({ clock, pauseMs: 15, introduction })

@@ -1,6 +1,6 @@
 // OpenCode: `opencode run --format json`.
 import type { AgentEvent, Ended, Usage } from '../../base/agent.ts'
-import type { Dialect, Reader } from '../cli.ts'
+import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
 import { number, object, parseLine, string } from '../json.ts'
 import { readJsonLines } from '../reader.ts'
@@ -13,9 +13,20 @@ export const opencode: Dialect = {
   takesSessionIds: false,
   install:
     'Install it with `npm install -g opencode-ai` and log in once with `opencode auth login`, or name its path in BACKEND_CLI_PATH.',
-  environment: (_, systemPromptFile, inherited) => ({
+  credentials: {
+    variables: [
+      'ANTHROPIC_API_KEY',
+      'OPENAI_API_KEY',
+      'GEMINI_API_KEY',
+      'OPENROUTER_API_KEY',
+      'OPENCODE_CONFIG_CONTENT',
+    ],
+    files: ['.local/share/opencode/auth.json', '.config/opencode/opencode.json'],
+  },
+  files: () => ({}),
+  environment: (_, dir, inherited) => ({
     OPENCODE_DISABLE_AUTOUPDATE: '1',
-    OPENCODE_CONFIG_CONTENT: withAgent(inherited.OPENCODE_CONFIG_CONTENT, systemPromptFile),
+    OPENCODE_CONFIG_CONTENT: withAgent(inherited.OPENCODE_CONFIG_CONTENT, systemPromptIn(dir)),
   }),
   ownVariables: ['OPENCODE_*', 'OPENAI_*', 'ANTHROPIC_*', 'GEMINI_*', 'GOOGLE_*', 'OPENROUTER_*'],
   arguments: turn => [
@@ -31,6 +42,8 @@ export const opencode: Dialect = {
   ],
   input: turn => turn.prompt,
   read: readEvents,
+  ignores: () => [],
+  warm: null,
 }
 
 /** On top of what the user has configured the same way. */
@@ -75,7 +88,7 @@ function readEvents(): Reader {
             outputTokens: usage.outputTokens + number(tokens.output),
             costUsd: (usage.costUsd ?? 0) + number(part.cost),
           }
-          return [...events, { type: 'usage', usage }]
+          return [...events, { type: 'usage', usage, of: 'turn', model: null }]
         }
         case 'error': {
           const error = object(line.error)

@@ -1,6 +1,6 @@
 // Pi coding agent: `pi -p --mode json`.
 import type { AgentEvent, Ended, Usage } from '../../base/agent.ts'
-import type { Dialect, Reader } from '../cli.ts'
+import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
 import { type Json, number, object, objects, string } from '../json.ts'
 import { readJsonLines } from '../reader.ts'
@@ -10,10 +10,15 @@ export const pi: Dialect = {
   takesSessionIds: true,
   install:
     'Install it with `npm install -g @earendil-works/pi-coding-agent` and log in once with `pi`, or name its path in BACKEND_CLI_PATH.',
+  credentials: {
+    variables: ['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'OPENROUTER_API_KEY'],
+    files: ['.pi/agent/auth.json', '.pi/agent/models.json'],
+  },
+  files: () => ({}),
   environment: () => ({ PI_OFFLINE: '1' }),
   ownVariables: ['PI_*', 'ANTHROPIC_*', 'OPENAI_*', 'GEMINI_*', 'GOOGLE_*', 'OPENROUTER_*'],
-  arguments: (turn, systemPromptFile) => [
-    ...['-p', '--mode', 'json', '--append-system-prompt', systemPromptFile],
+  arguments: (turn, dir) => [
+    ...['-p', '--mode', 'json', '--append-system-prompt', systemPromptIn(dir)],
     ...['--no-extensions', '--no-skills', '--no-themes'],
     ...(turn.model ? ['--model', turn.model] : []),
     // --session-id would begin a new session where the old one is gone, without a word.
@@ -21,6 +26,8 @@ export const pi: Dialect = {
   ],
   input: turn => turn.prompt,
   read: readEvents,
+  ignores: () => [],
+  warm: null,
 }
 
 function readEvents(): Reader {
@@ -69,7 +76,7 @@ function readEvents(): Reader {
         return [{ type: 'action', id: string(line.toolCallId), label: string(line.toolName) || 'tool', phase }]
       }
       case 'agent_settled':
-        return end ? [{ type: 'usage', usage }, end] : []
+        return end ? [{ type: 'usage', usage, of: 'turn', model: null }, end] : []
       default:
         return []
     }
