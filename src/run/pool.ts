@@ -168,7 +168,10 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
       over = true
       entry.leases--
       entry.usedAt = clock.now()
-      if (broken) entry.retired = true
+      if (broken) {
+        entry.retired = true
+        entry.host?.kill()
+      }
       if (entry.retired && (broken || entry.leases === 0)) void end(entry)
     }
     if (!host) {

@@ -40,5 +40,5 @@ export function openTalk(child: RunningProcess, talk: Talk): Host {
     }
   }
 
-  return { pid: child.pid, run, close: () => leave(child), gone: child.end }
+  return { pid: child.pid, run, close: () => leave(child), kill: child.kill, gone: child.end }
 }

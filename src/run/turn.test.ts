@@ -63,6 +63,9 @@ function setup(
       asked.push(turn)
       yield* await script(turn, signal)
     },
+    ignores: () => [],
+    prepare: async () => undefined,
+    close: async () => undefined,
   }
   let ids = 0
   const take = openTurns({
@@ -77,6 +80,7 @@ function setup(
       maxTurns: 25,
       allowedTools: ['Read'],
       permissionMode: 'plan',
+      mcpServers: [],
       workingDir: '/w',
       silenceMs: 1000,
       ceilingMs: 5000,

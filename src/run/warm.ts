@@ -28,8 +28,10 @@ export interface Host {
   readonly pid: number | null
   /** One turn, as `Backend.run`; on an abort it is interrupted and the host stays usable. */
   run(turn: Turn, signal: AbortSignal): AsyncIterable<AgentEvent>
-  /** Resolves when it is gone, with all that it started. */
+  /** Lets it leave; resolves when it is gone, with all that it started. */
   close(): Promise<void>
+  /** Ends it without asking. */
+  kill(): void
   /** Resolves when it is gone, for whatever reason. */
   readonly gone: Promise<unknown>
 }
@@ -50,7 +52,7 @@ export interface WarmParts {
 /** Failures of the warm way itself: nothing was said or done yet, so the cold way may try. */
 const ofTheWay: readonly FailureReason[] = ['crashed', 'unreadable', 'not-installed']
 
-export function runWarm({ name, warm, pool, open, cold, graceMs = 3000 }: WarmParts): {
+export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmParts): {
   readonly run: Run
   prepare(turn: Turn): Promise<void>
 } {
