@@ -27,11 +27,16 @@ export const spread = (samples: readonly number[]) =>
 
 const headings = ['figure', 'measured', 'baseline', 'budget', 'kept'] as const
 
-export function markdownTable(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, value, baseline, budget, ok }) => [name, value, baseline, budget, verdict(ok)])
+export const markdownTable = (figures: readonly Figure[]) =>
+  table(
+    headings,
+    figures.map(({ name, value, baseline, budget, ok }) => [name, value, baseline, budget, verdict(ok)]),
+  )
+
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map(row => row[i]?.length ?? 0)))
   const line = (cells: readonly string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
   return [line(headings), line(widths.map(width => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
 
-const verdict = (ok: boolean | null) => (ok === null ? '' : ok ? 'yes' : 'NO')
+export const verdict = (ok: boolean | null) => (ok === null ? '' : ok ? 'yes' : 'NO')

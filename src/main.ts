@@ -17,6 +17,9 @@ process.exitCode = await runCli(
     start: async flags => (await app()).start(flags),
     find: async flags => (await app()).find(flags),
     embed: async (flags, signal) => (await app()).embed(flags, signal),
+    doctor: async function* (flags, live, signal) {
+      yield* (await app()).doctor(flags, live, signal)
+    },
     config: async flags => (await app()).config(flags),
     initConfig: async flags => (await app()).initConfig(flags),
   },

@@ -2,17 +2,18 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { Backend } from '../base/agent.ts'
+import { backendNames } from '../base/agent.ts'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Lanes, Taken } from '../base/lanes.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
+import { fromWallTime, wallTime } from '../base/zone.ts'
 import { chats as knownChats } from '../chat/index.ts'
-import { openIntake } from '../intake/index.ts'
+import { openCommands, openIntake } from '../intake/index.ts'
 import { openLanes } from '../lanes/index.ts'
 import { assemble, capabilities, composePrompt, openWorkspace, recallHistory } from '../prompt/index.ts'
-import { openTurns, type Scratch } from '../run/index.ts'
+import { openRoutes, openTurns, type Scratch } from '../run/index.ts'
 import {
   explainError,
   explainRefusal,
@@ -22,7 +23,16 @@ import {
   openLetters,
   wordingOf,
 } from '../send/index.ts'
-import { type Database, openHistory, openMirrorFile, openSessions, openShelf } from '../store/index.ts'
+import {
+  type Database,
+  openConversations,
+  openHistory,
+  openMirrorFile,
+  openSessions,
+  openShelf,
+  openUsage,
+} from '../store/index.ts'
+import { type OpenBackends, sampleTurn } from './backends.ts'
 import type { Config } from './config.ts'
 import { logSignal } from './log.ts'
 import { openStatus } from './status.ts'
@@ -32,12 +42,15 @@ const maxCharacters = 200_000
 const historyShown = { messages: 200, characters: 1_000_000 }
 const historyHandedOver = { messages: 40, characters: 24_000 }
 const maxAttempts = 3
+const day = 86_400_000
+/** What turns took is small and worth looking back at. */
+const usageDays = 400
 
 export interface BuildParts {
   readonly config: Config
   readonly db: Database
   readonly scratch: Scratch
-  readonly backend: Backend
+  readonly backends: OpenBackends
   readonly clock: Clock
   readonly log: Logger
   readonly version: string
@@ -47,7 +60,7 @@ export interface BuildParts {
 
 export type Gateway = Awaited<ReturnType<typeof buildGateway>>
 
-export async function buildGateway({ config, db, scratch, backend, clock, log, version, scrub, ready }: BuildParts) {
+export async function buildGateway({ config, db, scratch, backends, clock, log, version, scrub, ready }: BuildParts) {
   const listeners: ((signal: Signal) => void)[] = [signal => logSignal(log, signal)]
   const tell: Tell = signal => {
     for (const listener of listeners) listener(signal)
@@ -62,11 +75,14 @@ export async function buildGateway({ config, db, scratch, backend, clock, log, v
   )
   const sessions = openSessions(db, clock, sessionsFile.touch)
   const history = openHistory(db)
+  const conversations = openConversations(db, clock)
+  const usage = openUsage(db, clock)
+  listeners.push(usage.listen)
   const workspace = openWorkspace({ dir: config.configDir, tell })
 
   const chats = new Map<string, ChatAdapter>()
   const letters = openLetters(chats)
-  const voice = { backend: backend.name, scrub, formatTime: timeFormat(config) }
+  const voice = { scrub, formatTime: timeFormat(config) }
   const deliver = openDelivery(chats, clock, tell)
   const stuck = (error: unknown) => tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
   const bug = (error: unknown) => log.error({ err: error }, 'a part broke')
@@ -77,6 +93,7 @@ export async function buildGateway({ config, db, scratch, backend, clock, log, v
     maxDepth: config.queue.maxDepth,
     busy: config.queue.busy,
     collect: config.queue.collect,
+    taking: 'durably',
     maxAttempts,
     giveUp(taken) {
       tell({ type: 'event-set-aside', id: taken.id, lane: taken.lane, attempts: maxAttempts })
@@ -102,6 +119,8 @@ export async function buildGateway({ config, db, scratch, backend, clock, log, v
     maxDepth: Number.POSITIVE_INFINITY,
     busy: 'queue',
     collect: false,
+    // An answer does not wait for the disk a second time; a letter that is sent again is known by its key.
+    taking: 'lightly',
     // A letter cut off by crashes is the crash's fault far more often than the letter's.
     maxAttempts: 20,
     giveUp({ id, item }) {
@@ -115,10 +134,47 @@ export async function buildGateway({ config, db, scratch, backend, clock, log, v
     stuck,
   })
 
+  const route = openRoutes({
+    main: { backend: backends.main, model: config.agent.model },
+    models: config.models,
+    fallback: config.agent.fallback,
+    named: backends.named,
+    choice: conversations.choice,
+  })
+  const commands = openCommands({
+    backends: backendNames,
+    answering(lane) {
+      const [{ backend, model }] = route(lane, 'message')
+      return { backend: backend.name, model }
+    },
+    choose: conversations.choose,
+    check: async name =>
+      (await backends.named(name)?.check(AbortSignal.timeout(20_000))) ?? {
+        ok: false,
+        detail: `${name} is not known.`,
+      },
+    async beginAnew(lane) {
+      await sessions.forgetLane(lane)
+      await conversations.beginAnew(lane)
+    },
+    stop: inbox.stop,
+    waiting: async lane =>
+      (await inbox.waiting(lane)).map(({ item, position }) => ({
+        position,
+        text: 'text' in item.what ? item.what.text : '',
+      })),
+    status: () => report.status(),
+    usage: () => ({
+      today: usage.since(startOfDay(clock.now(), config.timezone)),
+      month: usage.since(clock.now() - 30 * day),
+    }),
+  })
   const intake = openIntake({
     inbox,
     tell,
     maxCharacters,
+    hear: commands.hear,
+    letters: (event, text) => letters({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),
     reason: (why, depth) =>
       explainRefusal(why, { depth, max: why === 'too-long' ? maxCharacters : config.queue.maxDepth }),
   })
@@ -139,36 +195,39 @@ export async function buildGateway({ config, db, scratch, backend, clock, log, v
   })
   chats.set(webchat.name, webchat)
 
+  const systemPrompt = async () =>
+    assemble(await workspace.read(), {
+      capabilities: capabilities({ configDir: config.configDir, allowedTools: config.allowedTools }),
+    })
   const takeTurn = openTurns({
-    backend,
+    route,
     sessions,
     clock,
     chance: Math.random,
     tell,
     newSessionId: randomUUID,
     settings: {
-      model: config.agent.model,
       maxTurns: config.agent.maxTurns,
       allowedTools: config.allowedTools,
       permissionMode: config.permissionMode,
-      mcpServers: [],
+      mcpServers: config.mcpServers,
       workingDir: config.configDir,
       silenceMs: config.query.timeoutMs,
       ceilingMs: config.query.maxMs,
+      timezone: () => config.timezone,
     },
-    systemPrompt: async () =>
-      assemble(await workspace.read(), {
-        capabilities: capabilities({ configDir: config.configDir, allowedTools: config.allowedTools }),
-      }),
-    compose: ({ history: said, ...rest }) =>
+    systemPrompt,
+    compose: ({ history: said, resumed, ...rest }) =>
       composePrompt({
         ...rest,
         history: recallHistory(
           said.map(one => ({ role: one.role === 'user' ? 'person' : 'agent', text: one.text, at: one.at })),
           historyHandedOver.characters,
+          resumed ? 'since' : 'all',
         ),
       }),
-    history: lane => history.of(lane, historyHandedOver.messages, 1_000_000),
+    history: (lane, after) =>
+      history.answered(lane, Math.max(after, conversations.freshFrom(lane)), historyHandedOver.messages),
     openLive: openDrafts(chats, clock, tell),
     letters: (taken, end) => letters(taken, wordingOf(end, voice)),
     withScratch: scratch.use,
@@ -176,7 +235,7 @@ export async function buildGateway({ config, db, scratch, backend, clock, log, v
 
   const report = openStatus({
     version,
-    backend: backend.name,
+    backend: backends.main.name,
     startedAt: clock.now(),
     ready,
     now: clock.now,
@@ -194,7 +253,19 @@ export async function buildGateway({ config, db, scratch, backend, clock, log, v
     report,
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
     deliver,
-    forgetOld: (signal: AbortSignal) => shelf.forgetBefore(clock.now() - config.retentionDays * 86_400_000, signal),
+    /** The latest conversation finds its backend up already. */
+    async prewarm() {
+      const latest = sessions.latest()
+      if (!latest) return
+      const [{ backend, model }] = route(latest.lane, 'message')
+      const session = await sessions.find(latest.lane, backend.name)
+      const turn = { ...sampleTurn(config), model, systemPrompt: await systemPrompt() }
+      await backend.prepare({ ...turn, session: session && { id: session.id, resume: true } })
+    },
+    async forgetOld(signal: AbortSignal) {
+      await usage.forgetBefore(clock.now() - Math.max(config.retentionDays, usageDays) * day)
+      return shelf.forgetBefore(clock.now() - config.retentionDays * day, signal)
+    },
     async flush() {
       await scratch.tidied()
       await sessionsFile.flush()
@@ -207,6 +278,10 @@ async function soon(work: Promise<void>, clock: Clock): Promise<void> {
   const done = new AbortController()
   await Promise.race([work, clock.sleep(2000, done.signal)])
   done.abort()
+}
+
+function startOfDay(now: number, zone: string): number {
+  return fromWallTime({ ...wallTime(now, zone), hour: 0, minute: 0 }, zone)
 }
 
 /** The zone is looked up with the first time to be told: Intl is 8 MB and 13 ms. */

@@ -112,3 +112,36 @@ test('credentials hold no blanks and are as long as asked', () => {
     expect(read(kinds.credential(16), value), String(value)).toBe(refused)
   }
 })
+
+test('who answers: a backend, a model, or both, as text and in JSON', () => {
+  expect(read(kinds.route, 'codex')).toEqual({ backend: 'codex', model: null })
+  expect(read(kinds.route, 'opencode/x/m')).toEqual({ backend: 'opencode', model: 'x/m' })
+  expect(read(kinds.route, '/haiku')).toEqual({ backend: null, model: 'haiku' })
+  expect(read(kinds.route, { backend: 'pi', model: 'm' })).toEqual({ backend: 'pi', model: 'm' })
+  for (const bad of ['gpt-5', 'codex/', { backend: 'nobody' }, { backends: 'pi' }, 7])
+    expect(read(kinds.route, bad)).toBe(refused)
+  expect(read(kinds.backendList, 'codex, gemini')).toEqual(['codex', 'gemini'])
+  expect(read(kinds.backendList, ['codex', 'nobody'])).toBe(refused)
+})
+
+test('MCP servers: programs and addresses by name, as JSON or as its text', () => {
+  const servers = {
+    notes: { command: 'notes', args: ['--all'], env: { KEY: 'x' } },
+    far: { url: 'https://example.org/mcp', headers: { Authorization: 'Bearer x' } },
+  }
+  const expected = [
+    { name: 'notes', command: 'notes', args: ['--all'], env: { KEY: 'x' } },
+    { name: 'far', url: 'https://example.org/mcp', headers: { Authorization: 'Bearer x' } },
+  ]
+  expect(read(kinds.mcpServers, servers)).toEqual(expected)
+  expect(read(kinds.mcpServers, JSON.stringify(servers))).toEqual(expected)
+  expect(read(kinds.mcpServers, { a: { command: 'x' } })).toEqual([{ name: 'a', command: 'x', args: [], env: {} }])
+  for (const bad of [
+    '{',
+    { 'a b': { command: 'x' } },
+    { a: {} },
+    { a: { url: 'file:///x' } },
+    { a: { command: 'x', cwd: '/' } },
+  ])
+    expect(read(kinds.mcpServers, bad)).toBe(refused)
+})

@@ -1,7 +1,7 @@
 // The kinds of values an option can have. Each takes text (flag, environment) as well as its natural form in JSON.
 import { isIP } from 'node:net'
 import * as v from 'valibot'
-import { type BackendName, backendNames, resolveBackendName } from '../base/agent.ts'
+import { type BackendName, backendNames, type McpServer, resolveBackendName } from '../base/agent.ts'
 
 export interface Kind<T> {
   readonly schema: v.GenericSchema<unknown, T>
@@ -24,6 +24,61 @@ export const backendName: Kind<BackendName> = {
     }),
   ),
   allowed: oneOfWords(backendNames),
+}
+
+export const backendList: Kind<readonly BackendName[]> = {
+  schema: v.pipe(v.union([v.array(v.string()), inListOf(/,/)]), v.array(v.picklist(backendNames))),
+  allowed: 'names of backends with commas between them',
+}
+
+export interface Route {
+  readonly backend: BackendName | null
+  readonly model: string | null
+}
+
+/** `codex`, `codex/gpt-5`, `/gpt-5` (the model alone), or the object. What follows the first slash is the model. */
+export const route: Kind<Route> = {
+  schema: v.union([
+    v.pipe(
+      v.strictObject({
+        backend: v.optional(v.picklist(backendNames)),
+        model: v.optional(v.pipe(v.string(), v.minLength(1))),
+      }),
+      v.transform(({ backend = null, model = null }) => ({ backend, model })),
+    ),
+    v.pipe(
+      v.string(),
+      v.regex(/^[^/]*(\/.+)?$/),
+      v.transform((text): { backend: string | null; model: string | null } => {
+        const [backend = '', ...model] = text.split('/')
+        return { backend: backend || null, model: model.join('/') || null }
+      }),
+      v.object({ backend: v.nullable(v.picklist(backendNames)), model: v.nullable(v.string()) }),
+    ),
+  ]),
+  allowed: 'a backend, or with its model such as codex/gpt-5, or {"backend", "model"}',
+}
+
+const serverName = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/))
+const texts = v.record(v.pipe(v.string(), v.minLength(1)), v.string())
+const server = v.union([
+  v.strictObject({
+    command: v.pipe(v.string(), v.minLength(1)),
+    args: v.optional(v.array(v.string()), []),
+    env: v.optional(texts, {}),
+  }),
+  v.strictObject({ url: v.pipe(v.string(), v.url(), v.startsWith('http')), headers: v.optional(texts, {}) }),
+])
+
+/** As other programs write them too: a name, and what is started or called. */
+export const mcpServers: Kind<readonly McpServer[]> = {
+  schema: v.pipe(
+    v.union([v.pipe(v.string(), v.parseJson()), v.unknown()]),
+    v.record(serverName, server),
+    v.transform(servers => Object.entries(servers).map(([name, one]): McpServer => ({ name, ...one }))),
+  ),
+  allowed:
+    'an object of servers by name (letters, digits, - and _), each {"command", "args", "env"} or {"url", "headers"}',
 }
 
 /** A credential: goes into headers, links and cookies, so it can hold neither blanks nor anything beyond ASCII. */
@@ -65,12 +120,20 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Kind<W
   return { schema: v.picklist(words), allowed: oneOfWords(words) }
 }
 
+function inListOf(separator: RegExp) {
+  return v.pipe(
+    v.string(),
+    v.transform(list =>
+      list
+        .split(separator)
+        .map(item => item.trim())
+        .filter(item => item !== ''),
+    ),
+  )
+}
+
 /** Commas inside parentheses belong to the item: `Bash(echo a,b)` is one tool. */
-const inList = v.pipe(
-  v.string(),
-  v.transform(list => list.split(/,(?![^()]*\))/).map(item => item.trim())),
-  v.transform(items => items.filter(item => item !== '')),
-)
+const inList = inListOf(/,(?![^()]*\))/)
 
 function list(item: RegExp, allowed: string): Kind<readonly string[]> {
   const items = v.union([v.array(v.string()), inList])

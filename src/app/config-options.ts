@@ -1,12 +1,16 @@
 // The one table of options: what can be set, under which names, to what. `config show`, `config init` and the docs read it.
 import { permissionModes } from '../base/agent.ts'
 import {
+  backendList,
   backendName,
   credential,
   hostName,
   type Kind,
+  mcpServers,
   milliseconds,
   oneOf,
+  type Route,
+  route,
   systemTimezone,
   text,
   timezone,
@@ -46,7 +50,7 @@ export const options = {
     flag: 'backend',
     kind: backendName,
     description:
-      'The agent that answers (claude-sdk is not part of this version yet). Not set: the first of claude, codex, gemini, opencode, pi that is installed, else echo.',
+      'The agent that answers. Not set: the first of claude, codex, gemini, opencode, pi that is installed, else echo.',
   }),
   'agent.cli_path': optional({
     env: 'BACKEND_CLI_PATH',
@@ -71,6 +75,62 @@ export const options = {
     kind: variableNames,
     default: [],
     description: "Names of environment variables that are passed on to the backend, besides the backend's own.",
+  }),
+  'agent.fallback': option({
+    env: 'BACKEND_FALLBACK',
+    kind: backendList,
+    default: [],
+    description:
+      'Backends that take over, in this order, when the one that should answer is at its limit, not installed or not logged in.',
+  }),
+  'agent.warm': option({
+    env: 'BACKEND_WARM',
+    kind: yesOrNo,
+    default: true,
+    description: 'Backends stay up between turns, which answers faster. false: a process for each turn.',
+  }),
+  'agent.warm_max': option({
+    env: 'BACKEND_WARM_MAX',
+    kind: wholeNumber(1, 100),
+    default: 4,
+    description: 'How many backend processes stay up at most.',
+  }),
+  'agent.warm_memory_mb': option({
+    env: 'BACKEND_WARM_MEMORY_MB',
+    kind: wholeNumber(1, 1_000_000),
+    default: 1500,
+    description: 'How much memory the backend processes that stay up may take together.',
+  }),
+  'agent.warm_idle_ms': option({
+    env: 'BACKEND_WARM_IDLE_MS',
+    kind: milliseconds(1000),
+    default: 600_000,
+    description: 'A backend process that was not needed for this long leaves.',
+  }),
+  'agent.prewarm': option({
+    env: 'BACKEND_PREWARM',
+    kind: yesOrNo,
+    default: false,
+    description: 'Get the backend ready for the latest conversation when the gateway starts.',
+  }),
+  'agent.sdk_path': optional({
+    env: 'AGENT_SDK_PATH',
+    kind: text,
+    description:
+      'Folder in which the Claude Agent SDK is installed (claude-sdk). Not set: looked for here and among the global packages.',
+  }),
+  'models.default': routed('default', 'messages, and everything that has none of its own'),
+  'models.heartbeat': routed('heartbeat', 'heartbeats'),
+  'models.cron': routed('cron', 'cron jobs'),
+  'models.subagent': routed('subagent', 'sub-agents'),
+  'models.hook': routed('hook', 'hooks'),
+  'models.webhook': routed('webhook', 'webhooks'),
+  'mcp.servers': option({
+    env: 'MCP_SERVERS',
+    kind: mcpServers,
+    default: () => [],
+    secret: true,
+    description: 'MCP servers for the agent, by name, handed to each backend in the form it reads.',
   }),
   allowed_tools: option({
     env: 'ALLOWED_TOOLS',
@@ -211,6 +271,14 @@ export const eachOption = (): readonly (readonly [OptionKey, Option<unknown>])[]
 /** Secrets of ours that the backend must never get. The API key is not one of them: it is the backend's own as well. */
 export const isPrivate = (variable: string): boolean =>
   variable !== options['anthropic.api_key'].env && eachOption().some(([, row]) => row.secret && row.env === variable)
+
+function routed(task: string, whose: string): Option<Route | null> {
+  return optional({
+    env: `MODELS_${task.toUpperCase()}`,
+    kind: route,
+    description: `Backend and model for ${whose}, such as codex/gpt-5. Not set: as otherwise.`,
+  })
+}
 
 function option<T>(row: Option<T>): Option<T> {
   return row

@@ -34,7 +34,8 @@ export function quote(value: unknown, scrub: (line: string) => string): string {
 
 export function plain(value: unknown): string | null {
   if (value === null) return null
-  return Array.isArray(value) ? value.join(',') : String(value)
+  if (Array.isArray(value)) return value.join(',')
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 /** Goes by the name, as nothing else can be known of a variable that is not ours. */

@@ -13,7 +13,19 @@ test('nothing set gives the defaults', async () => {
   const { config, warnings, values } = await good()
   expect(config).toEqual({
     configDir: path('config'),
-    agent: { backend: null, cliPath: null, model: null, maxTurns: 25, env: [] },
+    agent: {
+      backend: null,
+      cliPath: null,
+      model: null,
+      maxTurns: 25,
+      env: [],
+      fallback: [],
+      warm: { most: 4, memoryBytes: 1500 * 1024 * 1024, idleMs: 600_000 },
+      prewarm: false,
+      sdkPath: null,
+    },
+    models: {},
+    mcpServers: [],
     allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
     permissionMode: 'bypassPermissions',
     anthropic: { apiKey: null },
@@ -148,6 +160,17 @@ test('every option can be set by its variable, and those in config.json by their
     'discord.enabled': 'no',
     'queue.collect': 'on',
     'agent.env': 'PATH',
+    'agent.fallback': 'codex,gemini',
+    'agent.warm': 'false',
+    'agent.warm_idle_ms': '5000',
+    'agent.prewarm': 'true',
+    'models.default': 'codex/gpt-5',
+    'models.heartbeat': '/haiku',
+    'models.cron': 'pi',
+    'models.subagent': 'opencode/x/m',
+    'models.hook': 'echo',
+    'models.webhook': 'gemini/flash',
+    'mcp.servers': '{"notes":{"command":"notes-server"}}',
   }
   for (const [key, { env, outsideFile }] of eachOption()) {
     const sample = samples[key] ?? '7'

@@ -1,8 +1,8 @@
 // The configuration: flags over environment over `.env` over config.json over defaults, checked as a whole, then frozen.
 import { resolve } from 'node:path'
-import type { BackendName, PermissionMode } from '../base/agent.ts'
+import type { BackendName, McpServer, PermissionMode } from '../base/agent.ts'
 import type { JsonValue } from './config-json.ts'
-import { isLoopback } from './config-kinds.ts'
+import { isLoopback, type Route } from './config-kinds.ts'
 import { eachOption, isPrivate, type OptionKey, options, type Values } from './config-options.ts'
 import { mask, plain, type ShownValue, secretHider, secretsIn } from './config-report.ts'
 import { pick, type Settled, type Sources, settle } from './config-settle.ts'
@@ -32,7 +32,14 @@ export interface Config {
     readonly maxTurns: number
     /** Names of variables to pass on to the backend. */
     readonly env: readonly string[]
+    readonly fallback: readonly BackendName[]
+    /** Null: a process for each turn. */
+    readonly warm: { readonly most: number; readonly memoryBytes: number; readonly idleMs: number } | null
+    readonly prewarm: boolean
+    readonly sdkPath: string | null
   }
+  readonly models: Readonly<Partial<Record<'default' | 'heartbeat' | 'cron' | 'subagent' | 'hook' | 'webhook', Route>>>
+  readonly mcpServers: readonly McpServer[]
   readonly allowedTools: readonly string[]
   readonly permissionMode: PermissionMode
   readonly anthropic: { readonly apiKey: string | null }
@@ -102,7 +109,9 @@ export async function loadConfig({ flags, env, cwd }: LoadFrom): Promise<Loaded>
 
 /** Everything that must not be seen, for the log: our secrets, and the variables whose name says that they are one. */
 export function secretsOf(config: Config, environment: Variables = {}): string[] {
-  return secretsIn([config.discord.botToken, config.anthropic.apiKey, config.http.token], environment, config.envVars)
+  const own = [config.discord.botToken, config.anthropic.apiKey, config.http.token]
+  const ofServers = config.mcpServers.flatMap(server => Object.values('url' in server ? server.headers : server.env))
+  return secretsIn([...own, ...ofServers], environment, config.envVars)
 }
 
 async function readSources(from: LoadFrom, remarks: Remarks): Promise<{ folder: string; sources: Sources }> {
@@ -176,7 +185,19 @@ function configFrom(values: Values, configDir: string, vars: Variables): Config 
       model: values['agent.model'],
       maxTurns: values['agent.max_turns'],
       env: values['agent.env'],
+      fallback: values['agent.fallback'],
+      warm: values['agent.warm']
+        ? {
+            most: values['agent.warm_max'],
+            memoryBytes: values['agent.warm_memory_mb'] * 1024 * 1024,
+            idleMs: values['agent.warm_idle_ms'],
+          }
+        : null,
+      prewarm: values['agent.prewarm'],
+      sdkPath: values['agent.sdk_path'],
     },
+    models: routesIn(values),
+    mcpServers: values['mcp.servers'],
     allowedTools: values.allowed_tools,
     permissionMode: values.permission_mode,
     anthropic: { apiKey: values['anthropic.api_key'] },
@@ -198,6 +219,16 @@ function configFrom(values: Values, configDir: string, vars: Variables): Config 
     log: { level: values['log.level'], format: values['log.format'] },
     envVars: Object.fromEntries(Object.entries(vars).filter(([name]) => !isPrivate(name))),
   })
+}
+
+function routesIn(values: Values): Config['models'] {
+  const tasks = ['default', 'heartbeat', 'cron', 'subagent', 'hook', 'webhook'] as const
+  return Object.fromEntries(
+    tasks.flatMap(task => {
+      const route = values[`models.${task}`]
+      return route ? [[task, route]] : []
+    }),
+  )
 }
 
 function frozen<T extends object>(object: T): T {

@@ -1,21 +1,13 @@
 // The life of a gateway: from the folder to the open door, and in good order back again.
 import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
-import type { Backend } from '../base/agent.ts'
 import { scrubber } from '../base/scrub.ts'
-import {
-  chooseBackend,
-  cutOff,
-  endStrays,
-  openPool,
-  openScratch,
-  type Pool,
-  type Scratch,
-  treeMemory,
-} from '../run/index.ts'
+import { cutOff, endStrays, loginOf, openScratch } from '../run/index.ts'
 import { type Database, DatabaseUnusable, inWords, openDatabase } from '../store/index.ts'
 import { type OpenHttp, openHttp } from '../ui/index.ts'
+import { type OpenBackends, openBackends } from './backends.ts'
 import { buildGateway, type Gateway } from './build.ts'
 import { systemClock as clock } from './clock.ts'
 import { type Config, type Loaded, secretsOf } from './config.ts'
@@ -60,23 +52,28 @@ export async function openGateway(
     const token = config.http.token ?? (await folder.token())
     const scrub = scrubber([...secretsOf(config, loaded.environment), token])
     const scratch = openScratch(folder.runs)
-    const pool = openPool({
-      rules: { most: 4, memoryBytes: 1024 ** 3, idleMs: 600_000 },
-      clock,
-      tell: signal => logSignal(log, signal),
-      memoryOf: treeMemory,
-    })
-    const [choice, strays] = await Promise.all([
-      checkedBackend(loaded, scrub, pool, scratch, stop),
+    const [backends, strays] = await Promise.all([
+      openBackends(
+        loaded,
+        {
+          scratch,
+          tell: signal => logSignal(log, signal),
+          scrub,
+          warn: (backend, what) => log.warn({ backend }, what),
+        },
+        stop,
+      ),
       endStrays(folder.runs),
     ])
+    if (!backends.ok) throw new CannotStart(backends.why)
     if (strays > 0) log.warn({ processes: strays }, 'ended what a killed gateway left running')
+    warnOfMissingLogin(backends.main.name, loaded.environment, log)
     const version = await readVersion()
     const gateway = await buildGateway({
       config,
       db,
       scratch,
-      backend: choice.backend,
+      backends,
       clock,
       log,
       version,
@@ -86,13 +83,15 @@ export async function openGateway(
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
     const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
     // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
-    const closed = live({ config, gateway, backend: choice.backend, http, closeHttp, folder, db, log, stop })
+    const closed = live({ config, gateway, backends, http, closeHttp, folder, db, log, stop })
     await folder
       .leaveNote({ pid: process.pid, url: http.url, token })
       .catch((error: unknown) => log.warn({ err: error }, 'other commands will not find this gateway'))
     ready = true
-    log.info({ url: http.url, backend: choice.backend.name, note: choice.note, pid: process.pid }, 'ready')
-    return { url: http.url, token, backend: choice.backend.name, note: choice.note, closed }
+    if (config.agent.prewarm)
+      void gateway.prewarm().catch((error: unknown) => log.warn({ err: error }, 'not prewarmed'))
+    log.info({ url: http.url, backend: backends.main.name, note: backends.note, pid: process.pid }, 'ready')
+    return { url: http.url, token, backend: backends.main.name, note: backends.note, closed }
   } catch (error) {
     closeHttp.abort()
     await db.close()
@@ -105,7 +104,7 @@ export async function openGateway(
 interface Life {
   readonly config: Config
   readonly gateway: Gateway
-  readonly backend: Backend
+  readonly backends: OpenBackends
   readonly http: OpenHttp
   readonly closeHttp: AbortController
   readonly folder: StateFolder
@@ -115,7 +114,7 @@ interface Life {
 }
 
 /** Starts everything that lives, and stops it in the order in which nobody loses anything. */
-async function live({ config, gateway, backend, http, closeHttp, folder, db, log, stop }: Life): Promise<void> {
+async function live({ config, gateway, backends, http, closeHttp, folder, db, log, stop }: Life): Promise<void> {
   const sources = new AbortController()
   const taking = new AbortController()
   const cut = new AbortController()
@@ -138,7 +137,7 @@ async function live({ config, gateway, backend, http, closeHttp, folder, db, log
   posting.abort()
   closeHttp.abort()
   await Promise.all([...speaking, turns, post, sweeping, http.closed])
-  await backend.close()
+  await backends.close()
   await gateway.flush()
   await folder.takeNoteAway()
   await db.close()
@@ -179,27 +178,10 @@ async function openOwnDatabase(folder: StateFolder, config: Config): Promise<Dat
   }
 }
 
-async function checkedBackend(
-  { config, environment }: GatewayOptions['loaded'],
-  scrub: (text: string) => string,
-  pool: Pool,
-  scratch: Scratch,
-  signal: AbortSignal,
-): Promise<{ backend: Backend; note: string }> {
-  const choice = chooseBackend(config.agent.backend, {
-    program: config.agent.cliPath,
-    environment,
-    handOn: config.agent.env,
-    extra: config.envVars,
-    scrub,
-    clock,
-    pool,
-    scratch,
-  })
-  if (!choice.ok) throw new CannotStart(choice.why)
-  const { ok, detail } = await choice.backend.check(signal)
-  if (!ok) throw new CannotStart(detail)
-  return { backend: choice.backend, note: choice.note || detail }
+/** Not more than a warning: a login may be where nobody can look, such as the keychain of a Mac. */
+function warnOfMissingLogin(backend: string, environment: Readonly<Record<string, string>>, log: Logger): void {
+  const login = loginOf(backend, environment, environment.HOME || homedir())
+  if (login?.sign === null) log.warn({ backend, logInWith: login.command }, 'no sign of a login')
 }
 
 async function listen(

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { killEverything } from '../run/index.ts'
 import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
 import { secretHider } from './config-report.ts'
-import { makeFolder, readNote } from './folder.ts'
+import { findGateway } from './find.ts'
+import { makeFolder } from './folder.ts'
 import { CannotStart, openGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 
@@ -43,15 +44,7 @@ export async function start(flags: Flags): Promise<number> {
 /** The running gateway of this CONFIG_DIR. */
 export async function find(flags: Flags): Promise<{ pid: number; url: string; token: string } | null> {
   const { config } = await mustLoad(flags)
-  const note = await readNote(config.configDir)
-  if (!note) return null
-  try {
-    await fetch(`${note.url}/healthz`, { signal: AbortSignal.timeout(2000) })
-    return note
-  } catch (error) {
-    // One that is busy for a moment is still there; one that refuses the connection left its note behind when it was killed.
-    return (error as Error).name === 'TimeoutError' ? note : null
-  }
+  return findGateway(config.configDir)
 }
 
 /** A gateway inside this process, on a free port, with a quiet log. */
@@ -68,6 +61,12 @@ export async function embed(
     process.stderr as NodeJS.WriteStream,
   )
   return openGateway({ loaded, log, anyPort: false }, signal)
+}
+
+/** Looks at all that a gateway needs. */
+export async function* doctor(flags: Flags, live: boolean, signal: AbortSignal) {
+  const { examine } = await import('./doctor.ts')
+  yield* examine({ flags, env: process.env, cwd: process.cwd() }, live, signal)
 }
 
 export async function config(flags: Flags) {

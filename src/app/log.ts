@@ -38,6 +38,7 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'letter-delayed':
     case 'session-lost':
     case 'turn-put-off':
+    case 'turn-moved':
     case 'warm-trouble':
     case 'workspace-trouble':
       return log.warn(fields, name)
@@ -48,6 +49,7 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'turn-spoke':
       return log.debug(fields, name)
     case 'event-accepted':
+    case 'command-answered':
     case 'turn-began':
       return log.debug(fields, name)
     default:

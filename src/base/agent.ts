@@ -107,17 +107,28 @@ export interface Backend {
   ignores(turn: Turn): readonly string[]
   /** Gets a session ready ahead of its next turn, where that is possible. Best effort, never rejects. */
   prepare(turn: Turn): Promise<void>
-  /** Ends what it keeps running between turns. */
-  close(): Promise<void>
 }
 
 /** How a turn came out, for whoever puts it into words. */
 export type TurnEnd =
-  | { readonly type: 'answered'; readonly text: string; readonly sessionWasLost: boolean }
+  | {
+      readonly type: 'answered'
+      readonly text: string
+      readonly backend: string
+      readonly sessionWasLost: boolean
+      /** Those that were to answer and could not. */
+      readonly instead: readonly { readonly backend: string; readonly why: FailureReason }[]
+    }
   | { readonly type: 'stopped'; readonly text: string }
-  | { readonly type: 'put-off'; readonly why: FailureReason; readonly until: number }
+  | { readonly type: 'put-off'; readonly why: FailureReason; readonly backend: string; readonly until: number }
   | { readonly type: 'set-aside'; readonly attempts: number }
-  | { readonly type: 'failed'; readonly why: FailureReason; readonly detail: string; readonly until?: number }
+  | {
+      readonly type: 'failed'
+      readonly why: FailureReason
+      readonly detail: string
+      readonly backend: string
+      readonly until?: number
+    }
 
 /** What the person sees while the turn runs. Best effort: it may lose anything and never throws. */
 export interface Live {

@@ -23,6 +23,11 @@ export interface Message {
   readonly author: Author
 }
 
+/** Something asked of the gateway itself, which is answered the moment it comes. */
+export interface Command extends Omit<Message, 'kind'> {
+  readonly kind: 'command'
+}
+
 export interface Heartbeat {
   readonly kind: 'heartbeat'
   readonly name: string
@@ -54,7 +59,7 @@ export interface Report {
   readonly text: string
 }
 
-export type Happening = Message | Heartbeat | Cron | Hook | Webhook | Report
+export type Happening = Message | Command | Heartbeat | Cron | Hook | Webhook | Report
 
 export interface NewEvent {
   /** Makes a redelivery the same event: platform message id, job and due time, delivery id. */

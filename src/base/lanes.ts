@@ -63,6 +63,8 @@ export interface Lanes<Item> {
   put(lane: LaneKey, key: string, item: Item): Promise<Put>
   /** Counts an item that was turned away before it came here, so that every received one has an end. */
   refuse(lane: LaneKey, key: string): Promise<void>
+  /** Stores an item that is dealt with already, together with what follows from it. Duplicate: its key is known. */
+  file(lane: LaneKey, key: string, item: Item, followUps: readonly FollowUp[]): Promise<'filed' | 'duplicate'>
   /** Works until the signal; resolves when the last handler has ended. What waits stays on disk. */
   work(handle: (item: Taken<Item>, signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal): Promise<void>
   /** Edits (or with null: cancels) what waits. False: it does not wait (any more). */
@@ -112,11 +114,13 @@ export interface Shelf {
   recover(box: Box): Promise<readonly ShelfRow[]>
   /** `refuse`: counts a refusal unless the key is known. `start`: stored as taken, attempt 1. */
   put(box: Box, lane: LaneKey, key: string, body: string, how: 'wait' | 'start' | 'refuse'): Promise<ShelfPut>
-  /** Counts the attempts; returns those that still waited. */
-  take(ids: readonly number[]): Promise<readonly ShelfRow[]>
+  /** Counts the attempts; returns those that still waited. `lightly`: a kill does not undo it, a power cut may. */
+  take(ids: readonly number[], how: 'durably' | 'lightly'): Promise<readonly ShelfRow[]>
   settle(ids: readonly number[], outcome: Outcome): Promise<void>
   change(box: Box, key: string, body: string | null): Promise<ShelfRow | null>
   read(ids: readonly number[]): Promise<readonly ShelfRow[]>
+  /** As `put` and `settle` with `done` in one. False: its key is known. */
+  file(box: Box, lane: LaneKey, key: string, body: string, followUps: readonly FollowUp[]): Promise<boolean>
   /** Told of items that came as a follow-up, after the commit. */
   watch(box: Box, arrived: (arrival: Arrival) => void): void
 }

@@ -17,6 +17,7 @@ export type Signal =
       readonly why: string
       readonly depth: number
     }
+  | { readonly type: 'command-answered'; readonly source: string; readonly lane: LaneKey }
   | { readonly type: 'event-set-aside'; readonly id: number; readonly lane: LaneKey; readonly attempts: number }
   | {
       readonly type: 'turn-began'
@@ -32,11 +33,18 @@ export type Signal =
       readonly type: 'turn-ended'
       readonly id: number
       readonly lane: LaneKey
+      readonly source: string
+      readonly kind: string
+      /** Who asked; null: nobody did. */
+      readonly person: string | null
       readonly backend: string
+      readonly model: string | null
       readonly ms: number
+      readonly firstWordMs: number | null
       readonly ok: boolean
       readonly why: FailureReason | null
       readonly detail: string
+      /** Of this turn alone. */
       readonly usage: Usage | null
     }
   | {
@@ -48,6 +56,15 @@ export type Signal =
     }
   /** A CLI did not come up to stay; its turns get a process each meanwhile. */
   | { readonly type: 'warm-trouble'; readonly backend: string; readonly why: string }
+  /** Another backend takes over, because this one cannot answer now. */
+  | {
+      readonly type: 'turn-moved'
+      readonly id: number
+      readonly lane: LaneKey
+      readonly from: string
+      readonly to: string
+      readonly why: FailureReason
+    }
   | { readonly type: 'session-lost'; readonly lane: LaneKey }
   | { readonly type: 'letter-sent'; readonly id: number; readonly place: Place; readonly length: number }
   | {

@@ -1,2 +1,3 @@
-// May it come in? Everything that wakes the agent passes here on its way to the lanes.
+// May it come in? Is it a command? Everything that wakes the agent passes here on its way to the lanes.
+export { openCommands } from './commands.ts'
 export { openIntake } from './intake.ts'

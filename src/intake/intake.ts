@@ -1,12 +1,17 @@
 // Checks what comes in and hands it to the lanes; each received event is accepted, known or refused with a reason.
-import type { Changed, EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
-import type { Lanes } from '../base/lanes.ts'
+import type { Accepted, Changed, Duplicate, EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
+import type { FollowUp, Lanes } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
+import type { Heard } from './commands.ts'
 
 export interface IntakeParts {
   readonly inbox: Lanes<NewEvent>
   readonly tell: Tell
   readonly maxCharacters: number
+  /** What a text is: for the agent, or for us. */
+  hear(text: string): Heard
+  /** The letters that carry the answer to a command. */
+  letters(event: NewEvent, text: string): readonly FollowUp[]
   /** The words of a refusal. */
   reason(why: RefusalReason, depth: number): string
 }
@@ -19,7 +24,7 @@ export interface Intake {
   close(): void
 }
 
-export function openIntake({ inbox, tell, maxCharacters, reason }: IntakeParts): Intake {
+export function openIntake({ inbox, tell, maxCharacters, hear, letters, reason }: IntakeParts): Intake {
   let closed = false
 
   const objection = ({ what }: NewEvent): RefusalReason | null => {
@@ -32,6 +37,25 @@ export function openIntake({ inbox, tell, maxCharacters, reason }: IntakeParts):
   const refuse = (event: NewEvent, why: RefusalReason, depth: number): Refused => {
     tell({ type: 'event-refused', source: event.source, lane: event.lane, why, depth })
     return { type: 'refused', why, reason: reason(why, depth) }
+  }
+
+  /** Done first and written down then: a command that comes twice does the same again, one that was lost would not. */
+  async function obey(
+    event: NewEvent,
+    heard: Extract<Heard, { type: 'command' }>,
+  ): Promise<Accepted | Duplicate | Refused> {
+    if (event.what.kind !== 'message') return refuse(event, 'not-stored', 0)
+    const { lane, key, what } = event
+    try {
+      const text = await heard.answer(lane, what.author)
+      const command: NewEvent = { ...event, what: { ...what, kind: 'command' } }
+      const filed = await inbox.file(lane, key, command, letters(command, text))
+      tell({ type: 'command-answered', source: event.source, lane })
+      return filed === 'filed' ? { type: 'accepted', id: 0, position: 0 } : { type: 'duplicate', id: 0 }
+    } catch (error) {
+      notStored(error)
+      return refuse(event, 'not-stored', inbox.depth().waiting)
+    }
   }
 
   const notStored = (error: unknown) =>
@@ -53,8 +77,12 @@ export function openIntake({ inbox, tell, maxCharacters, reason }: IntakeParts):
         return unchanged('It could not be stored; try again in a moment.')
       }
     },
-    async accept(event) {
-      const why = objection(event)
+    async accept(given) {
+      const why = objection(given)
+      const heard = why === null && given.what.kind === 'message' ? hear(given.what.text) : null
+      if (heard?.type === 'command') return obey(given, heard)
+      const event =
+        heard && given.what.kind === 'message' ? { ...given, what: { ...given.what, text: heard.text } } : given
       try {
         if (why !== null) {
           await inbox.refuse(event.lane, event.key)

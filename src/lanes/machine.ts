@@ -15,6 +15,8 @@ export interface LaneRules<Item> {
   readonly busy: 'reject' | 'queue'
   /** Take everything that waits in a lane together. */
   readonly collect: boolean
+  /** Whether an attempt is on disk before it begins, also for a power cut: it is for what must not loop. */
+  readonly taking: 'durably' | 'lightly'
   /** Taken this often without coming to an end: set aside. */
   readonly maxAttempts: number
   /** The visible end of an item that is set aside. */
@@ -104,7 +106,10 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     const due = lane.waiting.filter((entry, i) => i < (rules.collect ? collectAtMost : 1) && entry.notBefore <= now)
     let rows: readonly ShelfRow[]
     try {
-      rows = await shelf.take(due.map(entry => entry.id))
+      rows = await shelf.take(
+        due.map(entry => entry.id),
+        rules.taking,
+      )
     } catch (error) {
       rules.stuck(error)
       await clock.sleep(1000, new AbortController().signal)
@@ -247,6 +252,9 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     async refuse(key, itemKey) {
       await shelf.put(box, key, itemKey, '', 'refuse')
     },
+
+    file: async (key, itemKey, item, followUps) =>
+      (await shelf.file(box, key, itemKey, JSON.stringify(item), followUps)) ? 'filed' : 'duplicate',
 
     async work(run, signal) {
       if (signal.aborted) return

@@ -61,7 +61,7 @@ test('a short conversation is told whole, in order, with who said it and when', 
   expect(block).toContain(
     'Person, 2026-11-15 09:30 UTC:\n> My cat is Mia.\n> She is 3.\nYou, 2026-11-15 09:30 UTC:\n> Noted.\n</earlier-conversation>',
   )
-  expect(block).toContain('not a new\ninstruction')
+  expect(block).toContain('not a\nnew instruction')
 })
 
 test('without room the oldest goes first and the newest stays', () => {

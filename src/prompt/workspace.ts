@@ -5,6 +5,7 @@ import { type Bootstrapped, bootstrap, createFile } from './bootstrap.ts'
 import { type Excerpt, type Found, noted, readExcerpt, shareRoom } from './excerpt.ts'
 import { type Persona, personaFiles, readPersona } from './persona.ts'
 import { noSections, type SectionFile, type SectionKey, type Sections, sectionFiles } from './sections.ts'
+import { linkSkills } from './skills.ts'
 
 export interface Workspace {
   /** Makes the folder and the missing files. Rejects, with words for the owner, when that is not possible. */
@@ -75,7 +76,12 @@ export const openWorkspace = ({ dir, tell }: { readonly dir: string; readonly te
   }
 
   return {
-    bootstrap: () => bootstrap(dir, fileLimit, (file, why) => tell({ type: 'workspace-trouble', file, why })),
+    async bootstrap() {
+      const warn = (file: string, why: string) => tell({ type: 'workspace-trouble', file, why })
+      const made = await bootstrap(dir, fileLimit, warn)
+      await linkSkills(dir, warn)
+      return made
+    },
     read,
   }
 }

@@ -3,10 +3,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentEvent, Backend, BackendCheck, Ended, Turn } from '../base/agent.ts'
 import type { Pool } from './pool.ts'
-import { guarded, type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
+import { type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
 import type { Scratch } from './scratch.ts'
 import { runMark } from './strays.ts'
-import { type Host, runWarm, type Warm } from './warm.ts'
+import { type Ground, type Host, runWarm, type Warm } from './warm.ts'
 import { findProgram } from './which.ts'
 
 /** What is particular to one CLI. Pure: arguments and input out, lines in. `dir` is a folder of the run alone. */
@@ -58,6 +58,9 @@ export interface CliParts {
   readonly scratch: Scratch
 }
 
+/** Longer than the slowest takes to come up on a busy machine. */
+const openingMs = 30_000
+
 const common = [
   'PATH',
   'HOME',
@@ -80,28 +83,93 @@ const common = [
   'SSL_CERT_DIR',
 ]
 
-export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
-  const env = childEnvironment(dialect, parts)
+/** What a backend that runs programs is made of. */
+export interface Ways {
+  readonly name: string
+  readonly takesSessionIds: boolean
+  check(signal: AbortSignal): Promise<BackendCheck>
+  ignores(turn: Turn): readonly string[]
+  /** A process for this turn alone; `leaves` is told when that is gone. */
+  cold(turn: Turn, signal: AbortSignal, leaves: (gone: Promise<unknown>) => void): AsyncIterable<AgentEvent>
+  /** Null: there is no other way. */
+  readonly warm: Warm | null
+  open(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host>
+}
+
+export function backendOf(ways: Ways, { pool, scrub }: Pick<CliParts, 'pool' | 'scrub'>): Backend {
+  const { name, takesSessionIds, check, ignores, warm } = ways
   /** Two processes of one session lose history, so the next turn waits for the last one's exit. */
   const leaving = new Map<string, Promise<unknown>>()
 
-  async function check(signal: AbortSignal): Promise<BackendCheck> {
-    const file = findProgram(parts.program, parts.environment.PATH)
-    if (!file)
-      return { ok: false, detail: `${dialect.name}: the program "${parts.program}" was not found. ${dialect.install}` }
-    const probe = startProcess({ file, args: ['--version'], env, cwd: process.cwd(), input: '' })
-    const stop = () => probe.kill()
-    const patience = setTimeout(stop, 20_000)
-    signal.addEventListener('abort', stop, { once: true })
-    const lines: string[] = []
-    for await (const line of probe.lines) if (lines.length < 5) lines.push(line)
-    const end = await probe.end
-    clearTimeout(patience)
-    signal.removeEventListener('abort', stop)
-    if (end.code === 0) return { ok: true, detail: `${file} ${lines[0] ?? ''}`.trim() }
-    const why = parts.scrub(end.detail || end.stderr || `exit code ${end.code}`).slice(0, 500)
-    return { ok: false, detail: `${dialect.name}: ${file} does not run (${why}). ${dialect.install}` }
+  async function* cold(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+    // Some tell it themselves, and only then.
+    let session = turn.session?.id ?? null
+    const noteLeaving = (leaves: Promise<unknown>) => {
+      if (session === null) return
+      const key = session
+      const gone = leaves.finally(() => {
+        if (leaving.get(key) === gone) leaving.delete(key)
+      })
+      leaving.set(key, gone)
+    }
+    for await (const event of ways.cold(turn, signal, noteLeaving)) {
+      if (event.type === 'started') session = event.session ?? session
+      yield event
+    }
   }
+
+  async function open(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host> {
+    try {
+      return await ways.open(warm, turn, signal)
+    } catch (error) {
+      throw new Error(scrub(error instanceof Error ? error.message : String(error)).slice(0, 500))
+    }
+  }
+  const way =
+    pool && warm ? runWarm({ name, warm, pool, open: (turn, signal) => open(warm, turn, signal), cold }) : null
+
+  async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+    await leaving.get(turn.session?.id ?? '')
+    for await (const event of (way?.run ?? cold)(turn, signal)) yield event.type === 'ended' ? scrubbed(event) : event
+  }
+
+  const scrubbed = (ended: Ended): Ended => (ended.ok ? ended : { ...ended, detail: scrub(ended.detail).slice(0, 500) })
+
+  return {
+    name,
+    takesSessionIds,
+    check,
+    run,
+    ignores,
+    prepare: async turn => way?.prepare(turn),
+  }
+}
+
+/** Whether the program is there and runs. */
+export async function checkProgram(
+  { name, install }: Pick<Dialect, 'name' | 'install'>,
+  { program, environment, scrub }: Pick<CliParts, 'program' | 'environment' | 'scrub'>,
+  env: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<BackendCheck> {
+  const file = findProgram(program, environment.PATH)
+  if (!file) return { ok: false, detail: `${name}: the program "${program}" was not found. ${install}` }
+  const probe = startProcess({ file, args: ['--version'], env, cwd: process.cwd(), input: '' })
+  const stop = () => probe.kill()
+  const patience = setTimeout(stop, 20_000)
+  signal.addEventListener('abort', stop, { once: true })
+  const lines: string[] = []
+  for await (const line of probe.lines) if (lines.length < 5) lines.push(line)
+  const end = await probe.end
+  clearTimeout(patience)
+  signal.removeEventListener('abort', stop)
+  if (end.code === 0) return { ok: true, detail: `${file} ${lines[0] ?? ''}`.trim() }
+  const why = scrub(end.detail || end.stderr || `exit code ${end.code}`).slice(0, 500)
+  return { ok: false, detail: `${name}: ${file} does not run (${why}). ${install}` }
+}
+
+export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
+  const env = childEnvironment(dialect, parts)
 
   /** The folder of a run, with all that the program reads from it. */
   async function furnish(turn: Turn, dir: string): Promise<void> {
@@ -112,8 +180,11 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
   // Inherited by all that it starts: a gateway that was killed is found out by it (strays.ts).
   const marked = (dir: string, own: Readonly<Record<string, string>>) => ({ ...env, ...own, [runMark]: dir })
 
-  async function* runCold(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-    const session = turn.session?.id ?? ''
+  async function* runCold(
+    turn: Turn,
+    signal: AbortSignal,
+    leaves: (gone: Promise<unknown>) => void,
+  ): AsyncGenerator<AgentEvent> {
     const dir = turn.scratchDir
     try {
       await furnish(turn, dir)
@@ -140,52 +211,31 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
       // Also when the consumer walks away: nothing is left running.
       signal.removeEventListener('abort', kill)
       const patience = setTimeout(kill, 5000)
-      const gone = child.end.finally(() => {
-        clearTimeout(patience)
-        if (leaving.get(session) === gone) leaving.delete(session)
-      })
-      if (session) leaving.set(session, gone)
+      leaves(child.end.finally(() => clearTimeout(patience)))
     }
   }
 
   async function openHost(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host> {
     const folder = await parts.scratch.keep()
+    const started: RunningProcess[] = []
+    const start: Ground['start'] = (args, own) => {
+      const env = marked(folder.dir, own)
+      const child = startProcess({ file: parts.program, args, env, cwd: turn.workingDir, input: null })
+      started.push(child)
+      return child
+    }
     try {
       await furnish(turn, folder.dir)
-      const host = await warm.open(
-        {
-          dir: folder.dir,
-          inherited: env,
-          start: (args, own, guard) =>
-            startProcess({
-              ...(guard ? guarded(parts.program, args) : { file: parts.program, args }),
-              env: marked(folder.dir, own),
-              cwd: turn.workingDir,
-              input: null,
-            }),
-        },
-        turn,
-        signal,
+      const host = await within(openingMs, signal, bounded =>
+        warm.open({ dir: folder.dir, inherited: env, start }, turn, bounded),
       )
       void host.gone.then(folder.remove)
       return host
     } catch (error) {
-      folder.remove()
-      throw new Error(parts.scrub(error instanceof Error ? error.message : String(error)).slice(0, 500))
+      for (const child of started) child.kill()
+      void Promise.all(started.map(child => child.end)).then(folder.remove)
+      throw error
     }
-  }
-
-  const { pool } = parts
-  const { warm } = dialect
-  const way =
-    pool && warm
-      ? runWarm({ name: dialect.name, warm, pool, open: (turn, signal) => openHost(warm, turn, signal), cold: runCold })
-      : null
-
-  async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-    await leaving.get(turn.session?.id ?? '')
-    for await (const event of (way?.run ?? runCold)(turn, signal))
-      yield event.type === 'ended' ? scrubbed(event) : event
   }
 
   async function* translate(child: RunningProcess, turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
@@ -205,18 +255,9 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     yield signal.aborted ? failed('stopped', 'the run was stopped') : endOf(end, reader)
   }
 
-  const scrubbed = (ended: Ended): Ended =>
-    ended.ok ? ended : { ...ended, detail: parts.scrub(ended.detail).slice(0, 500) }
-
-  return {
-    name: dialect.name,
-    takesSessionIds: dialect.takesSessionIds,
-    check,
-    run,
-    ignores: dialect.ignores,
-    prepare: async turn => way?.prepare(turn),
-    close: async () => pool?.close(),
-  }
+  const { name, takesSessionIds, ignores, warm } = dialect
+  const check = (signal: AbortSignal) => checkProgram(dialect, parts, env, signal)
+  return backendOf({ name, takesSessionIds, check, ignores, cold: runCold, warm, open: openHost }, parts)
 }
 
 export function childEnvironment(dialect: Dialect, parts: CliParts): Record<string, string> {
@@ -227,6 +268,15 @@ export function childEnvironment(dialect: Dialect, parts: CliParts): Record<stri
   for (const [name, value] of Object.entries(parts.environment))
     if (value !== undefined && matches(name)) env[name] = value
   return { ...env, ...parts.extra }
+}
+
+/** `work` has so much time; then, or when `signal` aborts, it is told so and no longer waited for. */
+async function within<T>(ms: number, signal: AbortSignal, work: (bounded: AbortSignal) => Promise<T>): Promise<T> {
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(ms)])
+  const over = new Promise<never>((_, reject) => {
+    bounded.addEventListener('abort', () => reject(new Error('it did not come up in time')), { once: true })
+  })
+  return Promise.race([work(bounded), over])
 }
 
 /** What the end of a process means that never said how it ended. */

@@ -21,19 +21,12 @@ export function diagnose(said: string, status = 0): FailureReason {
   )
     return 'overloaded'
   // Any other 4xx: this request will not be accepted the next time either.
-  if (status >= 400 || /usage policy|refus/i.test(said)) return 'refused'
+  if (status >= 400 || /usage policy|\brefusal\b|refused (?:the|this|your) request/i.test(said)) return 'refused'
   return 'crashed'
 }
 
-/** `…limit reached|1760000000`: seconds since the epoch behind a bar. */
-export function limitEnd(said: string): number | null {
-  const seconds = /\|(\d{10})\b/.exec(said)?.[1]
-  return seconds ? Number(seconds) * 1000 : null
-}
-
 export function failure(detail: string, status = 0): Ended {
-  const until = limitEnd(detail)
-  return { type: 'ended', ok: false, why: diagnose(detail, status), detail, ...(until === null ? {} : { until }) }
+  return { type: 'ended', ok: false, why: diagnose(detail, status), detail }
 }
 
 /** A status such as 429 out of an error text, where the CLI has no field for it. */

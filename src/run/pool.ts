@@ -1,7 +1,7 @@
 // Hosts that stay up between turns: bounded in number and memory, the least recently used leaves first, the idle ones leave.
 import type { Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import type { Host } from './warm.ts'
+import type { Host } from './host.ts'
 
 export interface PoolRules {
   readonly most: number
@@ -31,7 +31,7 @@ export interface Lease {
   /** The session goes by another id from now on. */
   rename(session: string): void
   release(): void
-  /** It is not to be trusted any more: nobody else gets it, and it is ended. */
+  /** It is not to be trusted any more: nobody else gets it, and it is ended, if others still use it after them. */
   discard(): void
 }
 
@@ -168,11 +168,10 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
       over = true
       entry.leases--
       entry.usedAt = clock.now()
-      if (broken) {
-        entry.retired = true
-        entry.host?.kill()
-      }
-      if (entry.retired && (broken || entry.leases === 0)) void end(entry)
+      if (broken) entry.retired = true
+      if (!entry.retired || entry.leases > 0) return
+      if (broken) entry.host?.kill()
+      void end(entry)
     }
     if (!host) {
       giveBack(false)

@@ -2,13 +2,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
 import { descendants, isAlive } from './proc.ts'
+import { findProgram } from './which.ts'
 
 export interface ProcessOrder {
   readonly file: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
-  /** Written to stdin, which is then closed. Null: it stays open for `send`. */
+  /** Written to stdin, which is then closed. Null: it stays open for `send`, and the program goes with the gateway. */
   readonly input: string | null
 }
 
@@ -50,18 +51,22 @@ export function killEverything(): void {
   }
 }
 
-/** Starts a program under a watcher that ends it when the input ends, which it does at the latest with the gateway. */
-export function guarded(file: string, args: readonly string[]): { file: string; args: readonly string[] } {
+/**
+ * What stays up is started by a watcher that holds the other end of a pipe of ours: the pipe ends with the gateway, however that
+ * ends, and then the program is ended. Its own input is no sign to rely on: in the middle of a turn most do not look at it.
+ */
+function watched(file: string, args: readonly string[]): readonly [string, readonly string[]] {
   const watch = [
-    'exec 3<&0',
-    '"$@" 3<&- </dev/null & program=$!',
-    '(while read -r _; do :; done; kill "$program") <&3 >/dev/null 2>&1 & watcher=$!',
+    'exec 4<&0 </dev/null',
+    '"$@" <&4 3<&- 4<&- & program=$!',
+    'exec 4<&-',
+    `(read -r _; kill "$program"; sleep ${outputLimits.graceMs / 1000}; kill -9 0) <&3 >/dev/null 2>&1 & watcher=$!`,
     'exec 3<&-',
     'wait "$program"; code=$?',
     'kill "$watcher" 2>/dev/null',
     'exit "$code"',
   ]
-  return { file: '/bin/sh', args: ['-c', watch.join('\n'), 'sh', file, ...args] }
+  return ['/bin/sh', ['-c', watch.join('\n'), 'sh', file, ...args]]
 }
 
 export function startProcess(order: ProcessOrder, limits = outputLimits): RunningProcess {
@@ -69,11 +74,15 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
   let detail = ''
   let child: ChildProcess
   try {
-    child = spawn(order.file, [...order.args], {
+    const stays = order.input === null
+    // The shell would tell that it is missing only in words.
+    if (stays && findProgram(order.file, order.env.PATH) === null) throw new Error(`spawn ${order.file} ENOENT`)
+    const [file, args] = stays ? watched(order.file, order.args) : [order.file, order.args]
+    child = spawn(file, [...args], {
       env: { ...order.env },
       cwd: order.cwd,
       detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe', ...(stays ? (['pipe'] as const) : [])],
     })
   } catch (error) {
     // E2BIG and bad arguments are thrown, ENOENT comes as an event: both end the same way.
@@ -99,6 +108,8 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
   child.stdout?.on('data', (chunk: Buffer) => lines.feed(chunk))
   child.stdout?.on('error', () => lines.close())
   child.stderr?.on('data', (chunk: Buffer) => stderr.feed(chunk))
+  for (const pipe of child.stdio.slice(3))
+    pipe?.on('error', () => undefined /* the watcher is gone, and so is the program */)
   child.stdin?.on('error', () => undefined /* it need not read its input: EPIPE is no failure of the run */)
   if (order.input !== null) child.stdin?.end(order.input)
 
@@ -111,6 +122,7 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
       // Something in the background may hold the other ends; ours must not hold this process when it wants to leave.
       child.stdout?.destroy()
       child.stderr?.destroy()
+      for (const pipe of child.stdio.slice(3)) pipe?.destroy()
       if (pid !== undefined) alive.delete(pid)
       void killing.finish().then(() => resolve({ code, signal, stderr: stderr.text(), trouble, detail }))
     }
@@ -249,7 +261,9 @@ function openTail(max: number) {
       tail = Buffer.concat([tail, chunk])
       if (tail.length > max) tail = tail.subarray(tail.length - max)
     },
-    text: () => tail.toString('utf8'),
+    // Without the colours that some programs write into a pipe as well.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape that begins a colour
+    text: () => tail.toString('utf8').replace(/\u001b\[[\d;]*m/g, ''),
   }
 }
 

@@ -5,10 +5,11 @@ import type { AgentEvent, Backend, Ended, Live, Turn, TurnEnd } from '../base/ag
 import type { NewEvent } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
 import type { Taken } from '../base/lanes.ts'
-import type { Sessions } from '../base/sessions.ts'
+import type { Session, Sessions } from '../base/sessions.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { cutOff, openTurns, type TurnParts } from './turn.ts'
+import { openTurns, type TurnParts } from './turn.ts'
+import { cutOff } from './watch.ts'
 
 const now = 1_000_000
 const clock: Clock = {
@@ -16,18 +17,22 @@ const clock: Clock = {
   sleep: (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve())),
 }
 
-function memorySessions(): Sessions & {
-  readonly kept: Map<string, { backend: string; id: string; confirmed: boolean }>
-} {
-  const kept = new Map<string, { backend: string; id: string; confirmed: boolean }>()
+function memorySessions(): Sessions & { readonly kept: Map<string, Session> } {
+  const kept = new Map<string, Session>()
+  const keyOf = (lane: string, backend: string) => JSON.stringify([lane, backend])
   return {
     kept,
-    find: async (lane, backend) => {
-      const one = kept.get(lane)
-      return one?.backend === backend ? one : null
+    find: async (lane, backend) => kept.get(keyOf(lane, backend)) ?? null,
+    remember: async (lane, backend, id, confirmed) => {
+      const known = kept.get(keyOf(lane, backend))
+      const rest = known?.id === id ? known : { through: 0, totals: null }
+      kept.set(keyOf(lane, backend), { ...rest, id, confirmed })
     },
-    remember: async (lane, backend, id, confirmed) => void kept.set(lane, { backend, id, confirmed }),
-    forget: async lane => void kept.delete(lane),
+    advance(lane, backend, through, totals) {
+      const known = kept.get(keyOf(lane, backend))
+      if (known) kept.set(keyOf(lane, backend), { ...known, through, totals })
+    },
+    forget: async (lane, backend) => void kept.delete(keyOf(lane, backend)),
   }
 }
 
@@ -38,6 +43,10 @@ const answer = (text: string, session: string | null = 's-1'): AgentEvent[] => [
   { type: 'text', delta: text },
   { type: 'ended', ok: true, text },
 ]
+const answered = (text: string, given: Partial<Extract<TurnEnd, { type: 'answered' }>> = {}): TurnEnd => ({
+  ...{ type: 'answered', text, backend: 'scripted', sessionWasLost: false, instead: [] },
+  ...given,
+})
 const failure = (why: Extract<Ended, { ok: false }>['why'], extra: { until?: number } = {}): Ended => ({
   type: 'ended',
   ok: false,
@@ -48,7 +57,12 @@ const failure = (why: Extract<Ended, { ok: false }>['why'], extra: { until?: num
 
 function setup(
   script: Script,
-  given: { takesSessionIds?: boolean; history?: readonly Said[]; settings?: Partial<TurnParts['settings']> } = {},
+  given: {
+    takesSessionIds?: boolean
+    history?: readonly Said[]
+    settings?: Partial<TurnParts['settings']>
+    standBys?: readonly Backend[]
+  } = {},
 ) {
   const asked: Turn[] = []
   const ends: TurnEnd[] = []
@@ -65,18 +79,16 @@ function setup(
     },
     ignores: () => [],
     prepare: async () => undefined,
-    close: async () => undefined,
   }
   let ids = 0
   const take = openTurns({
-    backend,
+    route: () => [{ backend, model: 'm' }, ...(given.standBys ?? []).map(one => ({ backend: one, model: null }))],
     sessions,
     clock,
     chance: () => 0.5,
     tell: signal => signals.push(signal),
     newSessionId: () => `chosen-${++ids}`,
     settings: {
-      model: 'm',
       maxTurns: 25,
       allowedTools: ['Read'],
       permissionMode: 'plan',
@@ -84,6 +96,7 @@ function setup(
       workingDir: '/w',
       silenceMs: 1000,
       ceilingMs: 5000,
+      timezone: () => 'UTC',
       ...given.settings,
     },
     systemPrompt: async () => 'the system prompt',
@@ -91,7 +104,7 @@ function setup(
       [...history.map(said => `H:${said.text}`), ...(interrupted ? ['INTERRUPTED'] : []), ...collected, text].join(
         '\n',
       ),
-    history: () => given.history ?? [],
+    history: (_, after) => (after === 0 ? (given.history ?? []) : []),
     openLive: (): Live => ({
       text: delta => shown.push(delta),
       action: (label, phase) => shown.push(`${label} ${phase}`),
@@ -210,11 +223,7 @@ describe('what the backend is asked', () => {
 
   test('the chosen id of a new session is on disk before the backend begins', async () => {
     const { take, sessions } = setup(async turn => {
-      expect(await sessions.find('chat:room', 'scripted')).toEqual({
-        backend: 'scripted',
-        id: turn.session?.id,
-        confirmed: false,
-      })
+      expect(await sessions.find('chat:room', 'scripted')).toMatchObject({ id: turn.session?.id, confirmed: false })
       return answer('x', turn.session?.id)
     })
     await take(taken(), never)
@@ -247,9 +256,10 @@ describe('a lost session', () => {
       { history },
     )
     await sessions.remember('chat:room', 'scripted', 'gone', true)
+    sessions.advance('chat:room', 'scripted', 1, null)
     expect((await take(taken(), never)).type).toBe('done')
     expect(asked.map(turn => turn.prompt)).toEqual(['hello', 'H:before\nH:said\nhello'])
-    expect(ends).toEqual([{ type: 'answered', text: 'fresh', sessionWasLost: true }])
+    expect(ends).toEqual([answered('fresh', { sessionWasLost: true })])
     expect(signals.some(signal => signal.type === 'session-lost')).toBe(true)
     expect(await sessions.find('chat:room', 'scripted')).toMatchObject({ id: 'chosen-1', confirmed: true })
   })
@@ -261,7 +271,7 @@ describe('a lost session', () => {
     )
     await sessions.remember('chat:room', 'scripted', 'only asked for', false)
     await take(taken({ interrupted: true, attempt: 2 }), never)
-    expect(ends).toEqual([{ type: 'answered', text: 'fresh', sessionWasLost: false }])
+    expect(ends).toEqual([answered('fresh')])
   })
 
   test('twice in one turn is a failure, not a loop', async () => {
@@ -269,6 +279,127 @@ describe('a lost session', () => {
     await sessions.remember('chat:room', 'scripted', 'gone', true)
     expect(await take(taken(), never)).toMatchObject({ type: 'failed', why: 'session-lost' })
     expect(asked).toHaveLength(2)
+  })
+})
+
+/** A backend that is told what to do, under another name. */
+function standBy(name: string, script: Script): Backend & { readonly asked: Turn[] } {
+  const asked: Turn[] = []
+  return {
+    name,
+    asked,
+    takesSessionIds: true,
+    check: async () => ({ ok: true, detail: '' }),
+    async *run(turn, signal) {
+      asked.push(turn)
+      yield* await script(turn, signal)
+    },
+    ignores: () => [],
+    prepare: async () => undefined,
+  }
+}
+
+describe('when another backend can take over', () => {
+  const history: Said[] = [
+    { id: '1', role: 'user', text: 'before', at: 1, ok: true, state: 'answered' },
+    { id: '1', role: 'agent', text: 'said', at: 2, ok: true, state: 'answered' },
+  ]
+
+  test.each(['rate-limited', 'not-logged-in', 'not-installed'] as const)(
+    '%s moves the turn on, with the history handed over, and the person is told',
+    async why => {
+      const other = standBy('other', () => answer('from the other', 'o-1'))
+      const { take, ends, sessions, signals } = setup(() => [failure(why, { until: now + 60_000 })], {
+        standBys: [other],
+        history,
+      })
+      expect(await take(taken({ id: 7 }), never)).toMatchObject({ type: 'done' })
+      expect(ends).toEqual([answered('from the other', { backend: 'other', instead: [{ backend: 'scripted', why }] })])
+      expect(other.asked[0]?.prompt).toBe('H:before\nH:said\nhello')
+      expect(await sessions.find('chat:room', 'other')).toMatchObject({ id: 'o-1', confirmed: true, through: 7 })
+      expect(signals.map(signal => signal.type)).toContain('turn-moved')
+    },
+  )
+
+  test('whoever is at its limit is not asked again before that ends', async () => {
+    const other = standBy('other', () => answer('from the other'))
+    const { take, asked } = setup(() => [failure('rate-limited', { until: now + 60_000 })], { standBys: [other] })
+    await take(taken(), never)
+    await take(taken(), never)
+    expect(asked).toHaveLength(1)
+    expect(other.asked).toHaveLength(2)
+  })
+
+  test('overloaded is tried again first, and moves on when that did not help', async () => {
+    const other = standBy('other', () => answer('from the other'))
+    const { take } = setup(() => [failure('overloaded')], { standBys: [other] })
+    expect(await take(taken({ retries: 2 }), never)).toMatchObject({ type: 'later', retry: true })
+    expect(other.asked).toHaveLength(0)
+    expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'done' })
+  })
+
+  test("nothing moves once a tool ran, nor for what is the message's own fault", async () => {
+    const other = standBy('other', () => answer('x'))
+    const acted = setup(() => [{ type: 'action', id: 't', label: 'W', phase: 'ended' }, failure('rate-limited')], {
+      standBys: [other],
+    })
+    expect(await acted.take(taken(), never)).toMatchObject({ type: 'failed' })
+    const refused = setup(() => [failure('refused')], { standBys: [other] })
+    expect(await refused.take(taken(), never)).toMatchObject({ type: 'failed', why: 'refused' })
+    expect(other.asked).toHaveLength(0)
+  })
+
+  test('all at their limits: it waits for the first that ends', async () => {
+    const other = standBy('other', () => [failure('rate-limited', { until: now + 30_000 })])
+    const { take, ends } = setup(() => [failure('rate-limited', { until: now + 60_000 })], { standBys: [other] })
+    expect(await take(taken(), never)).toMatchObject({ type: 'later', at: now + 30_000, retry: false })
+    expect(ends).toEqual([{ type: 'put-off', why: 'rate-limited', backend: 'other', until: now + 30_000 }])
+  })
+
+  test('a limit told in words is waited for too', async () => {
+    const { take } = setup(() => [
+      { type: 'ended', ok: false, why: 'rate-limited', detail: "You've hit your limit. Try again in 5 minutes." },
+    ])
+    expect(await take(taken(), never)).toMatchObject({ type: 'later', at: now + 300_000, retry: false })
+  })
+})
+
+describe('what it used', () => {
+  const usage = (inputTokens: number, costUsd: number | null): AgentEvent => ({
+    type: 'usage',
+    usage: { inputTokens, outputTokens: 1, costUsd },
+    of: 'session',
+    model: 'm-1',
+  })
+  const used = (signals: readonly Signal[]) =>
+    signals.flatMap(signal => (signal.type === 'turn-ended' ? [signal.usage] : []))
+
+  test('totals of a session become those of the turn, and a session that has lost count adds nothing', async () => {
+    const totals = [usage(100, 1), usage(250, 1.5), usage(40, 0.2)]
+    const { take, signals } = setup(() => [
+      { type: 'started', session: 's' },
+      totals.shift() ?? usage(0, 0),
+      { type: 'ended', ok: true, text: 'x' },
+    ])
+    for (let i = 0; i < 3; i++) await take(taken(), never)
+    expect(used(signals).map(one => [one?.inputTokens, one?.costUsd])).toEqual([
+      [100, 1],
+      [150, 0.5],
+      [0, 0],
+    ])
+    expect(signals.findLast(signal => signal.type === 'turn-ended')).toMatchObject({
+      model: 'm-1',
+      person: 'a',
+      source: 'chat',
+      kind: 'message',
+    })
+  })
+
+  test('of a session whose past is not known, nothing is claimed', async () => {
+    const { take, signals, sessions } = setup(() => [usage(5000, 9), { type: 'ended', ok: true, text: 'x' }])
+    await sessions.remember('chat:room', 'scripted', 'old', true)
+    await take(taken(), never)
+    expect(used(signals)).toEqual([{ inputTokens: 0, outputTokens: 0, costUsd: null }])
   })
 })
 
@@ -284,7 +415,7 @@ describe('how it ends', () => {
         const outcome = await take(taken(), never)
         expect(outcome.type).toBe(ok ? 'done' : 'failed')
         expect(ends).toEqual([
-          ok ? { type: 'answered', text, sessionWasLost: false } : { type: 'failed', why: 'refused', detail: text },
+          ok ? answered(text) : { type: 'failed', why: 'refused', detail: text, backend: 'scripted' },
         ])
         expect(outcome).toHaveProperty('followUps', [expect.objectContaining({ box: 'out', lane: 'l', item: ends[0] })])
       }),
@@ -330,7 +461,7 @@ describe('how it ends', () => {
   test('a limit that tells its end is waited for, without costing a retry', async () => {
     const { take, ends } = setup(() => [failure('rate-limited', { until: now + 60_000 })])
     expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'later', retry: false, at: now + 60_000 })
-    expect(ends).toEqual([{ type: 'put-off', why: 'rate-limited', until: now + 60_000 }])
+    expect(ends).toEqual([{ type: 'put-off', why: 'rate-limited', backend: 'scripted', until: now + 60_000 }])
   })
 
   test('stopped by the person: an end with what was said so far; cut off by the gateway: taken up again', async () => {

@@ -1,7 +1,12 @@
 // A CLI that stays up between turns: what it must be able to do, and the backend made of it and the one-process-per-turn way.
 import type { AgentEvent, Ended, FailureReason, Turn } from '../base/agent.ts'
+import type { Host } from './host.ts'
 import type { Pool } from './pool.ts'
-import type { RunningProcess } from './process.ts'
+import { descendants, isAlive } from './proc.ts'
+import { type RunningProcess, signalOne } from './process.ts'
+import { cutOff, TimedOut } from './watch.ts'
+
+export type { Host } from './host.ts'
 
 /** What is particular to one CLI when it stays up. */
 export interface Warm {
@@ -19,21 +24,8 @@ export interface Ground {
   readonly dir: string
   /** The environment it gets, before the dialect's own variables. */
   readonly inherited: Readonly<Record<string, string>>
-  /** `guarded`: for a program that does not leave by itself when its input ends, as it does when the gateway is killed. */
-  start(args: readonly string[], env: Readonly<Record<string, string>>, guarded?: 'guarded'): RunningProcess
-}
-
-/** One that is up. */
-export interface Host {
-  readonly pid: number | null
-  /** One turn, as `Backend.run`; on an abort it is interrupted and the host stays usable. */
-  run(turn: Turn, signal: AbortSignal): AsyncIterable<AgentEvent>
-  /** Lets it leave; resolves when it is gone, with all that it started. */
-  close(): Promise<void>
-  /** Ends it without asking. */
-  kill(): void
-  /** Resolves when it is gone, for whatever reason. */
-  readonly gone: Promise<unknown>
+  /** Goes with the gateway, however that ends. */
+  start(args: readonly string[], env: Readonly<Record<string, string>>): RunningProcess
 }
 
 type Run = (turn: Turn, signal: AbortSignal) => AsyncIterable<AgentEvent>
@@ -63,20 +55,22 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
     open: (signal: AbortSignal) => open(turn, signal),
   })
 
+  /** What one that holds all sessions tells of a turn is that turn's affair, as long as it lives. */
+  const isSharedAndUp = async ({ gone }: Host): Promise<boolean> =>
+    warm.serves === 'all-sessions' && (await Promise.race([gone.then(() => false), soon().then(() => true)]))
+
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     const lease = signal.aborted ? null : await pool.lease(kindOf(turn), signal)
     if (lease === null) return yield* cold(turn, signal)
     let spoke = false
     let usable = false
-    // A host that does not take the interruption is ended, which ends the turn as well.
-    let patience: NodeJS.Timeout | undefined
-    const hurry = () => {
-      patience = setTimeout(lease.discard, graceMs)
-    }
-    signal.addEventListener('abort', hurry, { once: true })
-    if (signal.aborted) hurry()
+    const patience = givingUp(signal, graceMs)
+    const events = lease.host.run(turn, signal)[Symbol.asyncIterator]()
     try {
-      for await (const event of lease.host.run(turn, signal)) {
+      for (;;) {
+        const next = await Promise.race([events.next(), patience.over])
+        if (next === 'over' || next.done) break
+        const event = next.value
         if (event.type === 'started' && event.session !== null && warm.serves === 'one-session')
           lease.rename(event.session)
         if (event.type !== 'ended') {
@@ -84,25 +78,26 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
           yield event
           continue
         }
-        const ofTurn = event.ok || !ofTheWay.includes(event.why)
-        usable = ofTurn || signal.aborted
-        if (ofTurn || spoke || signal.aborted) {
-          yield signal.aborted ? stopped : event
-          return
-        }
+        usable =
+          goesOn(signal) &&
+          (signal.aborted || event.ok || !ofTheWay.includes(event.why) || (await isSharedAndUp(lease.host)))
+        if (!usable && !spoke && !signal.aborted) break
+        yield signal.aborted ? stopped : event
+        return
       }
       if (spoke || signal.aborted) {
         yield signal.aborted ? stopped : silent
         return
       }
     } finally {
-      signal.removeEventListener('abort', hurry)
-      clearTimeout(patience)
+      patience.clear()
       if (usable) lease.release()
       else lease.discard()
+      // The consumer may have walked away in the middle.
+      void events.return?.()
     }
     // Also out of the way before another process takes up the same session.
-    await lease.host.gone
+    if (warm.serves === 'one-session') await lease.host.gone
     yield* cold(turn, signal)
   }
 
@@ -115,13 +110,38 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
   }
 }
 
+/** Only a person who stops a turn wants to go on with the same process. */
+const goesOn = ({ reason }: AbortSignal) => reason !== cutOff && !(reason instanceof TimedOut)
+
+/** An interruption that is not taken within the grace is not waited for any longer. */
+function givingUp(signal: AbortSignal, graceMs: number) {
+  const { promise: over, resolve } = Promise.withResolvers<'over'>()
+  let timer: NodeJS.Timeout | undefined
+  const begin = () => {
+    timer = setTimeout(() => resolve('over'), goesOn(signal) ? graceMs : 0)
+  }
+  signal.addEventListener('abort', begin, { once: true })
+  if (signal.aborted) begin()
+  return {
+    over,
+    clear() {
+      signal.removeEventListener('abort', begin)
+      clearTimeout(timer)
+    },
+  }
+}
+
+const soon = () => new Promise<void>(resolve => setTimeout(resolve, 200))
+
 const stopped: Ended = { type: 'ended', ok: false, why: 'stopped', detail: 'the run was stopped' }
 const silent: Ended = { type: 'ended', ok: false, why: 'crashed', detail: 'it fell silent without an end' }
 
-/** Lets a process leave by itself for a moment, then ends it. */
+/** Lets a process leave by itself for a moment, then ends it; what it started goes with it. */
 export async function leave(child: RunningProcess, patienceMs = 1500): Promise<void> {
+  const below = child.pid === null ? [] : descendants(child.pid)
   child.endInput()
   const patience = setTimeout(() => child.kill(), patienceMs)
   await child.end
   clearTimeout(patience)
+  for (const pid of below) if (isAlive(pid)) signalOne(pid, 'SIGKILL')
 }

@@ -8,6 +8,17 @@ export interface Patience {
   readonly ceilingMs: number
 }
 
+/** The reason an abort carries when it is the gateway that stops, not the person. */
+export const cutOff = 'cut-off'
+
+/** Why a run was aborted that took too long: what runs is not to be trusted any more. */
+export class TimedOut extends Error {
+  constructor(why: string) {
+    super(why)
+    this.name = 'TimedOut'
+  }
+}
+
 export async function* watchRun(
   start: (signal: AbortSignal) => AsyncIterable<AgentEvent>,
   patience: Patience,
@@ -22,7 +33,7 @@ export async function* watchRun(
 
   const expire = (why: string) => {
     late ??= why
-    over.abort(why)
+    over.abort(new TimedOut(why))
   }
   const wait = (ms: number, until: AbortSignal, why: string) =>
     void clock.sleep(ms, until).then(() => {

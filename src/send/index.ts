@@ -1,6 +1,6 @@
 // What the person sees.
 export { openDelivery } from './deliver.ts'
 export { openDrafts } from './draft.ts'
-export { explainError, explainRefusal } from './explain.ts'
+export { explain, explainError, explainRefusal } from './explain.ts'
 export { finalKey, openLetters } from './letters.ts'
 export { wordingOf } from './wording.ts'

@@ -26,7 +26,7 @@ export function openLetters(chats: ReadonlyMap<string, ChatAdapter>) {
   function lettersTo(event: NewEvent, key: string, { kind, text, ok, mark = '' }: Wording): readonly FollowUp[] {
     const { replyTo: place, what } = event
     if (!place) return []
-    const about = what.kind === 'message' ? what.id : null
+    const about = what.kind === 'message' || what.kind === 'command' ? what.id : null
     const base = kind === 'final' ? finalKey(key) : `${key}#notice-${mark}`
     return pieces(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => ({
       box: 'out',

@@ -4,15 +4,14 @@ import { explain } from './explain.ts'
 import type { Wording } from './letters.ts'
 
 export interface Voice {
-  readonly backend: string
   readonly scrub: (text: string) => string
   readonly formatTime: (ms: number) => string
 }
 
-export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): Wording {
+export function wordingOf(end: TurnEnd, { scrub, formatTime }: Voice): Wording {
   switch (end.type) {
     case 'answered':
-      return { kind: 'final', ok: true, text: end.sessionWasLost ? `${end.text}\n\n${lostNote}` : end.text }
+      return { kind: 'final', ok: true, text: [end.text, ...notesOn(end)].join('\n\n') }
     case 'stopped':
       return { kind: 'final', ok: false, text: end.text.trim() === '' ? 'Stopped.' : `${end.text}\n\n*Stopped.*` }
     case 'put-off':
@@ -20,7 +19,7 @@ export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): 
         kind: 'notice',
         ok: true,
         mark: String(end.until),
-        text: `${whatPasses(end.why, backend)} I will try again at ${formatTime(end.until)}.`,
+        text: `${whatPasses(end.why, end.backend)} I will try again at ${formatTime(end.until)}.`,
       }
     case 'set-aside':
       return {
@@ -29,7 +28,7 @@ export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): 
         text: `This message was begun ${end.attempts} times and cut off each time, so I set it aside. Look at what has been done so far, then send it again if you want.`,
       }
     case 'failed':
-      return { kind: 'final', ok: false, text: explain({ ...end, backend }, scrub, formatTime) }
+      return { kind: 'final', ok: false, text: explain(end, scrub, formatTime) }
     default:
       return end satisfies never
   }
@@ -38,6 +37,17 @@ export function wordingOf(end: TurnEnd, { backend, scrub, formatTime }: Voice): 
 function whatPasses(why: FailureReason, backend: string): string {
   if (why === 'rate-limited') return `${backend} has reached its usage limit.`
   return why === 'overloaded' ? `The service behind ${backend} has too much to do.` : `${backend} ended unexpectedly.`
+}
+
+function notesOn({ sessionWasLost, instead, backend }: Extract<TurnEnd, { type: 'answered' }>): readonly string[] {
+  const lost = sessionWasLost ? [lostNote] : []
+  const moved = instead.map(one => `*(${shortly(one.why, one.backend)} This answer is from ${backend}.)*`)
+  return [...lost, ...moved.slice(0, 1)]
+}
+
+function shortly(why: FailureReason, backend: string): string {
+  if (why === 'not-installed') return `${backend} is not installed.`
+  return why === 'not-logged-in' ? `${backend} is not logged in.` : whatPasses(why, backend)
 }
 
 const lostNote = '*(The earlier session was lost; I went on from the recent messages of this conversation.)*'

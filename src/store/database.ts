@@ -5,7 +5,9 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 export interface Database {
   /** Runs in the next group commit. Resolves once it is on disk; rejects alone if `work` throws, with all if the commit fails. */
   write<T>(work: () => T): Promise<T>
-  /** Runs at once and without fsync: a kill does not undo it, a power cut may. For marks that only save a repetition. */
+  /** Runs at once and without fsync: a kill does not undo it, a power cut may. For what only saves a repetition. */
+  writeLightly<T>(work: () => T): T
+  /** The same for marks that may be lost: a full disk is not the caller's trouble. */
   mark(work: () => void): void
   prepare(sql: string): StatementSync
   close(): Promise<void>
@@ -49,6 +51,49 @@ const migrations = [
      confirmed INTEGER NOT NULL,
      updated_at INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  // A conversation may go on with several backends in turn, each in a session of its own.
+  `ALTER TABLE sessions RENAME TO sessions_1;
+   CREATE TABLE sessions (
+     lane TEXT NOT NULL,
+     backend TEXT NOT NULL,
+     session TEXT NOT NULL,
+     confirmed INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     through INTEGER NOT NULL DEFAULT 0,
+     totals TEXT,
+     PRIMARY KEY (lane, backend)
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO sessions (lane, backend, session, confirmed, updated_at, through)
+     SELECT lane, backend, session, confirmed, updated_at,
+       (SELECT coalesce(max(id), 0) FROM items WHERE items.lane = sessions_1.lane AND box = 'in' AND state = 'done')
+     FROM sessions_1;
+   DROP TABLE sessions_1;
+   CREATE TABLE conversations (
+     lane TEXT PRIMARY KEY,
+     backend TEXT,
+     model TEXT,
+     fresh_from INTEGER NOT NULL DEFAULT 0,
+     updated_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE turns (
+     id INTEGER PRIMARY KEY,
+     event INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     lane TEXT NOT NULL,
+     source TEXT NOT NULL,
+     kind TEXT NOT NULL,
+     person TEXT,
+     backend TEXT NOT NULL,
+     model TEXT,
+     ms INTEGER NOT NULL,
+     first_word_ms INTEGER,
+     input_tokens INTEGER,
+     output_tokens INTEGER,
+     cost_usd REAL,
+     ok INTEGER NOT NULL,
+     why TEXT
+   ) STRICT;
+   CREATE INDEX turns_by_time ON turns (at);`,
 ]
 
 interface Job {
@@ -109,17 +154,24 @@ export function openDatabase(path: string): Database {
       setImmediate(flush)
     })
 
+  const writeLightly = <T>(work: () => T): T => {
+    // NORMAL and not OFF: a checkpoint may fall into this commit, and without its syncs a power cut would take synced events along.
+    db.exec('PRAGMA synchronous = NORMAL')
+    try {
+      return work()
+    } finally {
+      db.exec('PRAGMA synchronous = FULL')
+    }
+  }
+
   return {
     write,
+    writeLightly,
     mark(work) {
-      // NORMAL and not OFF: a checkpoint may fall into this commit, and without its syncs a power cut would take synced events along.
-      db.exec('PRAGMA synchronous = NORMAL')
       try {
-        work()
+        writeLightly(work)
       } catch {
         // A full disk: what it would have saved is repeated after a crash. Thrown, it would fail a letter that was sent.
-      } finally {
-        db.exec('PRAGMA synchronous = FULL')
       }
     },
     prepare: sql => db.prepare(sql),

@@ -7,6 +7,8 @@ import type { Database } from './database.ts'
 export interface History {
   /** The newest messages and answers, oldest first: at most so many, and together at most so many characters. */
   of(lane: LaneKey, most: number, characters: number): readonly Said[]
+  /** The newest messages and their answers after item `after`, oldest first, as far as an agent was concerned with them. */
+  answered(lane: LaneKey, after: number, most: number): readonly Said[]
   letter(key: string): Letter | null
   wasCancelled(eventKey: string): boolean
 }
@@ -28,6 +30,7 @@ const shown = {
 
 export function openHistory(db: Database): History {
   const newest = db.prepare('SELECT box, state, body, at FROM items WHERE lane = ? ORDER BY id DESC LIMIT ?')
+  const later = db.prepare('SELECT box, state, body, at FROM items WHERE lane = ? AND id > ? ORDER BY id DESC LIMIT ?')
   const byKey = db.prepare(`SELECT body FROM items WHERE box = 'out' AND key = ?`)
   const cancelled = db.prepare(`SELECT 1 FROM items WHERE box = 'in' AND key = ? AND state = 'cancelled'`)
   return {
@@ -43,6 +46,11 @@ export function openHistory(db: Database): History {
       }
       return found
     },
+    answered(lane, after, most) {
+      const rows = (later.all(lane, after, most) as unknown as Row[]).reverse()
+      const asked = new Set(rows.filter(row => row.box === 'in' && row.state === 'done').flatMap(row => idOf(row)))
+      return rows.flatMap(row => said(row) ?? []).filter(one => asked.has(one.id))
+    },
     letter(key) {
       const row = byKey.get(key) as { body: string } | undefined
       return row ? (JSON.parse(row.body) as Letter) : null
@@ -50,10 +58,16 @@ export function openHistory(db: Database): History {
   }
 }
 
+/** What the agent was asked; a command was none of its business. */
+function idOf({ body }: Row): readonly string[] {
+  const { what } = JSON.parse(body) as NewEvent
+  return what.kind === 'message' ? [what.id] : []
+}
+
 function said({ box, state, body, at }: Row): Said | null {
   if (box === 'in') {
     const { what } = JSON.parse(body) as NewEvent
-    if (what.kind !== 'message') return null
+    if (what.kind !== 'message' && what.kind !== 'command') return null
     return { id: what.id, role: 'user', text: what.text, at, ok: true, state: shown[state as keyof typeof shown] }
   }
   const letter = JSON.parse(body) as Letter

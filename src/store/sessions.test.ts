@@ -30,8 +30,10 @@ test('a forgotten conversation has no session', async () => {
   await fc.assert(
     fc.asyncProperty(lane, fc.uuid(), async (of, id) => {
       await sessions.remember(of, 'claude', id, true)
-      expect(await sessions.find(of, 'claude')).toEqual({ id, confirmed: true })
-      await sessions.forget(of)
+      expect(await sessions.find(of, 'claude')).toMatchObject({ id, confirmed: true })
+      await sessions.remember(of, 'codex', id, true)
+      await sessions.forgetLane(of)
+      expect(await sessions.find(of, 'codex')).toBeNull()
       expect(await sessions.find(of, 'claude')).toBeNull()
     }),
     { numRuns: 100 },
@@ -51,8 +53,8 @@ test('what happens to one conversation does not touch another', async () => {
         await sessions.remember(other!, 'claude', otherId, true)
         if (act === 'remember') await sessions.remember(one!, 'claude', 'another', true)
         if (act === 'find') await sessions.find(one!, 'claude')
-        if (act === 'forget') await sessions.forget(one!)
-        expect(await sessions.find(other!, 'claude')).toEqual({ id: otherId, confirmed: true })
+        if (act === 'forget') await sessions.forget(one!, 'claude')
+        expect(await sessions.find(other!, 'claude')).toMatchObject({ id: otherId, confirmed: true })
       },
     ),
     { numRuns: 100 },

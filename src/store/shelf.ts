@@ -80,8 +80,10 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
       `UPDATE items SET state = 'failed', why = 'never fetched', ended_at = ? WHERE id = ? AND box = 'out' AND state = 'waiting'`,
     ),
     remove: db.prepare('DELETE FROM items WHERE id = ?'),
-    forgetSessions: db.prepare(
-      'DELETE FROM sessions WHERE updated_at < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.lane = sessions.lane)',
+    forgetLanes: ['sessions', 'conversations'].map(table =>
+      db.prepare(
+        `DELETE FROM ${table} WHERE updated_at < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.lane = ${table}.lane)`,
+      ),
     ),
   }
   const watchers: { readonly box: Box; arrived(arrival: Arrival): void }[] = []
@@ -104,6 +106,10 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
       const row = insert(box, lane, key, JSON.stringify(item), false)
       arrivals.push([box, { id: row.id, key, lane, notBefore: 0 }])
     }
+  }
+
+  const announce = (arrivals: readonly [Box, Arrival][]) => {
+    for (const [box, arrival] of arrivals) for (const one of watchers) if (one.box === box) one.arrived(arrival)
   }
 
   const settleOne = (id: number, outcome: Outcome) => {
@@ -146,7 +152,10 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
         return { type: 'refused' }
       }),
 
-    take: ids => db.write(() => ids.flatMap(id => sql.take.all(id)).map(toRow)),
+    async take(ids, how) {
+      const takeAll = () => ids.flatMap(id => sql.take.all(id)).map(toRow)
+      return how === 'durably' ? db.write(takeAll) : db.writeLightly(takeAll)
+    },
 
     async settle(ids, outcome) {
       const arrivals: [Box, Arrival][] = []
@@ -154,7 +163,19 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
         for (const id of ids) settleOne(id, outcome)
         if (outcome.type !== 'cut') follow(outcome.followUps ?? [], arrivals)
       })
-      for (const [box, arrival] of arrivals) for (const one of watchers) if (one.box === box) one.arrived(arrival)
+      announce(arrivals)
+    },
+
+    async file(box, lane, key, body, followUps) {
+      const arrivals: [Box, Arrival][] = []
+      const isNew = await db.write(() => {
+        if (sql.byKey.get(box, key)) return false
+        settleOne(insert(box, lane, key, body, true).id, { type: 'done' })
+        follow(followUps, arrivals)
+        return true
+      })
+      announce(arrivals)
+      return isNew
     },
 
     change: (box, key, body) =>
@@ -199,7 +220,9 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
           }
         })
       }
-      await db.write(() => sql.forgetSessions.run(cutoff))
+      await db.write(() => {
+        for (const forget of sql.forgetLanes) forget.run(cutoff)
+      })
       return gone
     },
   }

@@ -41,6 +41,7 @@ const rules = <Item>(given: Partial<LaneRules<Item>> = {}): LaneRules<Item> => (
   maxDepth: 1000,
   busy: 'queue',
   collect: false,
+  taking: 'durably',
   maxAttempts: 3,
   giveUp: () => ({ type: 'failed', why: 'set aside' }),
   broke: () => ({ type: 'failed', why: 'broke' }),

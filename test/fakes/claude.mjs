@@ -1,20 +1,41 @@
 #!/usr/bin/env node
-// The stand-in for claude: `claude -p --output-format stream-json`.
+// The stand-in for claude: `claude -p --output-format stream-json`, and as the Agent SDK starts it (`--flag=value`, `initialize`).
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { args, converse, openSession, perform, prepare, say, value } from './stand-in.mjs'
 
+const model = 'claude-stand-in'
+const flag = name => value(name) ?? args.find(one => one.startsWith(`${name}=`))?.slice(name.length + 1)
+
 let base = {}
-const result = extra =>
-  say({ is_error: false, subtype: 'success', num_turns: 1, total_cost_usd: 0.01, ...base, ...extra, type: 'result' })
+/** The cost and `modelUsage` are totals of the session, `usage` is the turn's. */
+const result = extra => {
+  const prompts = JSON.parse(
+    readFileSync(join(process.env.HOME, '.claude-stand-in', `${base.session_id}.json`), 'utf8'),
+  )
+  const used = { inputTokens: prompts.join('').length, outputTokens: 7 * prompts.length }
+  say({
+    is_error: false,
+    subtype: 'success',
+    num_turns: 1,
+    total_cost_usd: prompts.length / 100,
+    modelUsage: { [model]: used },
+    ...base,
+    ...extra,
+    type: 'result',
+  })
+}
 
 const voice = {
   version: '9.9.9 (Claude Code stand-in)',
-  resume: value('--resume'),
-  chosen: value('--session-id'),
-  systemFile: value('--append-system-prompt-file'),
+  resume: flag('--resume'),
+  chosen: flag('--session-id'),
+  systemFile: flag('--append-system-prompt-file'),
+  system: '',
   lost: id => `No conversation found with session ID: ${id}`,
   begin(session) {
     base = { session_id: session, parent_tool_use_id: null }
-    say({ type: 'system', subtype: 'init', tools: [], ...base })
+    say({ type: 'system', subtype: 'init', tools: [], model, ...base })
   },
   delta: text =>
     say({
@@ -24,7 +45,7 @@ const voice = {
     }),
   tool(phase) {
     const use = { type: 'tool_use', id: 'tool-1', name: 'Read', input: { file_path: 'memory.md' } }
-    if (phase === 'started') say({ type: 'assistant', message: { content: [use] }, ...base })
+    if (phase === 'started') say({ type: 'assistant', message: { model, content: [use] }, ...base })
     else
       say({
         type: 'user',
@@ -44,16 +65,18 @@ const voice = {
   },
 }
 
-if (!args.includes('--input-format')) await perform(voice)
+if (flag('--input-format') === undefined) await perform(voice)
 else {
   prepare(voice)
   const fail = text => {
     process.stderr.write(`${text}\n`)
     process.exit(1)
   }
-  const heard = line => {
-    if (line.type === 'control_request') return line.request.subtype === 'interrupt' ? 'interrupt' : null
-    return line.message.content
+  const heard = ({ type, request_id, request, message }) => {
+    if (type !== 'control_request') return message.content
+    if (request.subtype === 'initialize') voice.system = request.appendSystemPrompt ?? ''
+    say({ type: 'control_response', response: { subtype: 'success', request_id, response: {} } })
+    return request.subtype === 'interrupt' ? 'interrupt' : null
   }
   await converse(voice, openSession(voice.resume, voice.chosen, fail, voice.lost), heard, () =>
     result({ is_error: true, subtype: 'error_during_execution', terminal_reason: 'aborted_streaming', result: '' }),

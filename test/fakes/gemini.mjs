@@ -1,32 +1,135 @@
 #!/usr/bin/env node
-// The stand-in for gemini: `gemini --output-format stream-json`.
-import { perform, say, value } from './stand-in.mjs'
+// The stand-in for gemini: `gemini --output-format stream-json` and `gemini --acp`.
+import { readFileSync } from 'node:fs'
+import { args, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
 
-const stats = used => ({ total_tokens: used + 7, input_tokens: used, output_tokens: 7, tool_calls: 0 })
-
-await perform({
+const common = {
   version: '9.9.9',
-  resume: value('--resume'),
-  chosen: value('--session-id'),
-  systemFile: process.env.GEMINI_SYSTEM_MD,
-  lost: id => `Error resuming session: Invalid session identifier "${id}".`,
-  begin(session, prompt) {
-    say({ type: 'init', session_id: session, model: 'stand-in' })
-    say({ type: 'message', role: 'user', content: prompt })
-  },
-  delta: text => say({ type: 'message', role: 'assistant', content: text, delta: true }),
-  tool: phase =>
-    phase === 'started'
-      ? say({ type: 'tool_use', tool_name: 'read_file', tool_id: 't1', parameters: {} })
-      : say({ type: 'tool_result', tool_id: 't1', status: 'success', output: 'ok' }),
-  answer: (_, used) => say({ type: 'result', status: 'success', stats: stats(used) }),
-  error: (status, text) =>
-    say({
-      type: 'result',
-      status: 'error',
-      error: { type: 'Error', message: status ? `got status: ${status}. ${text}` : text },
-      stats: stats(0),
-    }),
+  lost: id => `Invalid session identifier "${id}".`,
   // The real one ends with the HTTP status modulo 256.
   exitOnError: 145,
-})
+}
+
+if (args.includes('--acp')) await serve()
+else await tell()
+
+async function tell() {
+  const stats = used => {
+    const tokens = { total_tokens: used + 7, input_tokens: used, output_tokens: 7 }
+    return { ...tokens, tool_calls: 0, models: { 'stand-in': tokens } }
+  }
+  await perform({
+    ...common,
+    resume: value('--resume'),
+    chosen: value('--session-id'),
+    systemFile: process.env.GEMINI_SYSTEM_MD,
+    lost: id => `Error resuming session: ${common.lost(id)}`,
+    begin(session, prompt) {
+      say({ type: 'init', session_id: session, model: 'stand-in' })
+      say({ type: 'message', role: 'user', content: prompt })
+    },
+    delta: text => say({ type: 'message', role: 'assistant', content: text, delta: true }),
+    tool: phase =>
+      phase === 'started'
+        ? say({ type: 'tool_use', tool_name: 'read_file', tool_id: 't1', parameters: {} })
+        : say({ type: 'tool_result', tool_id: 't1', status: 'success', output: 'ok' }),
+    answer: (_, used) => say({ type: 'result', status: 'success', stats: stats(used) }),
+    error: (status, text) =>
+      say({
+        type: 'result',
+        status: 'error',
+        error: { type: 'Error', message: status ? `got status: ${status}. ${text}` : text },
+        stats: stats(0),
+      }),
+  })
+}
+
+/** All sessions side by side; each has the system prompt that stood in the file when it was begun, loaded or changed its mode. */
+async function serve() {
+  prepare(common)
+  const sessions = new Map()
+  const answer = (id, result) => say({ jsonrpc: '2.0', id, result })
+  const refuse = (id, code, message, data) => say({ jsonrpc: '2.0', id, error: { code, message, data } })
+  const update = (sessionId, fields) =>
+    say({ jsonrpc: '2.0', method: 'session/update', params: { sessionId, update: fields } })
+  const chunk = text => ({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+  const systemPrompt = () => readFileSync(process.env.GEMINI_SYSTEM_MD, 'utf8')
+  const settle = id =>
+    setTimeout(() => update(id, { sessionUpdate: 'available_commands_update', availableCommands: [] }))
+  const keep = session =>
+    sessions.set(session.id, { ...session, mode: value('--approval-mode'), system: systemPrompt() })
+
+  const voiceOf = (request, session) => ({
+    ...common,
+    system: session.system,
+    begin: () => {},
+    delta: text => update(session.id, chunk(text)),
+    tool: phase =>
+      update(session.id, {
+        sessionUpdate: phase === 'started' ? 'tool_call' : 'tool_call_update',
+        toolCallId: 't1',
+        status: phase === 'started' ? 'in_progress' : 'completed',
+        title: 'memory.md',
+        content: [],
+        kind: 'read',
+      }),
+    answer(_, used) {
+      const token_count = { input_tokens: used, output_tokens: 7 }
+      const quota = { token_count, model_usage: [{ model: 'stand-in', token_count }] }
+      answer(request, { stopReason: 'end_turn', _meta: { quota } })
+    },
+    error: (status, text) => refuse(request, status || 500, text),
+  })
+
+  const methods = {
+    initialize: (id, _) => answer(id, { protocolVersion: 1, agentCapabilities: { loadSession: true } }),
+    'session/new'(id) {
+      const session = openSession(undefined, undefined, () => undefined, common.lost)
+      keep(session)
+      answer(id, { sessionId: session.id })
+      settle(session.id)
+    },
+    'session/load'(id, { sessionId }) {
+      const lost = details => void refuse(id, -32603, 'Internal error', { details })
+      const session = openSession(sessionId, undefined, lost, common.lost)
+      if (!session) return
+      keep(session)
+      // The history is told once more, and its end comes behind the answer.
+      update(session.id, { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'words of old' } })
+      answer(id, {})
+      update(session.id, chunk('an answer of old'))
+      settle(session.id)
+    },
+    'session/set_mode'(id, { sessionId, modeId }) {
+      const session = sessions.get(sessionId)
+      if (session.mode !== modeId) {
+        session.system = systemPrompt()
+        update(sessionId, chunk(`[MODE_UPDATE] ${modeId}`))
+      }
+      session.mode = modeId
+      answer(id, {})
+    },
+    async 'session/prompt'(id, { sessionId, prompt }) {
+      const session = sessions.get(sessionId)
+      if (!session) return refuse(id, -32602, `Session not found: ${sessionId}`)
+      const turn = new AbortController()
+      session.turn = turn
+      await takeTurn(voiceOf(id, session), session, prompt[0].text, turn.signal)
+      session.resumed = true
+      if (turn.signal.aborted) answer(id, { stopReason: 'cancelled' })
+    },
+    'session/cancel': (_, { sessionId }) => sessions.get(sessionId)?.turn?.abort(),
+  }
+
+  let rest = ''
+  process.stdin.setEncoding('utf8')
+  for await (const text of process.stdin) {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop()
+    for (const line of lines) {
+      const { id, method, params } = JSON.parse(line)
+      void methods[method](id, params)
+    }
+  }
+  process.exit(0)
+}

@@ -1,40 +1,185 @@
 #!/usr/bin/env node
-// The stand-in for opencode: `opencode run --format json`.
-import { perform, say, value } from './stand-in.mjs'
+// The stand-in for opencode: `opencode run --format json` and `opencode serve`.
+import { createServer } from 'node:http'
+import { args, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
 
-const config = JSON.parse(process.env.OPENCODE_CONFIG_CONTENT ?? '{}')
-const prompt = config.agent?.[value('--agent')]?.prompt ?? ''
-let sessionID = ''
-const part = (type, more) =>
-  say({ type: type.replace('-', '_'), timestamp: 1, sessionID, part: { type, sessionID, ...more } })
-
-await perform({
-  version: '9.9.9',
-  resume: value('--session'),
-  systemFile: /^\{file:(.*)\}$/.exec(prompt)?.[1],
-  lost: () => 'Error: Session not found',
-  begin(session) {
-    sessionID = session
-    part('step-start', {})
-  },
-  delta() {},
-  tool(phase) {
-    if (phase === 'ended')
-      say({
-        type: 'tool_use',
-        sessionID,
-        part: { type: 'tool', tool: 'read', callID: 'c1', state: { status: 'completed' } },
-      })
-  },
-  answer(text, used) {
-    part('text', { text })
-    part('step-finish', { reason: 'stop', tokens: { input: used, output: 7 }, cost: 0.01 })
-  },
-  error: (status, text) =>
-    say({
-      type: 'error',
-      sessionID,
-      error: { name: 'APIError', data: { message: text, ...(status ? { statusCode: status } : {}) } },
-    }),
-  exitOnError: 1,
+const version = '9.9.9'
+const lost = () => 'Error: Session not found'
+const newId = kind => `${kind}_${crypto.randomUUID()}`
+const usage = used => ({ input: used, output: 7, reasoning: 0, cache: { read: 0, write: 0 } })
+const errorOf = (status, text) => ({
+  name: 'APIError',
+  data: { message: text, ...(status ? { statusCode: status } : {}) },
 })
+
+if (args[0] === 'serve') serve()
+else await runOnce()
+
+async function runOnce() {
+  const config = JSON.parse(process.env.OPENCODE_CONFIG_CONTENT ?? '{}')
+  const prompt = config.agent?.[value('--agent')]?.prompt ?? ''
+  let sessionID = ''
+  const part = (type, more) =>
+    say({ type: type.replace('-', '_'), timestamp: 1, sessionID, part: { type, sessionID, ...more } })
+  await perform({
+    version,
+    resume: value('--session'),
+    chosen: newId('ses'),
+    systemFile: /^\{file:(.*)\}$/.exec(prompt)?.[1],
+    lost,
+    begin(session) {
+      sessionID = session
+      part('step-start', {})
+    },
+    delta() {},
+    tool(phase) {
+      if (phase === 'ended')
+        say({
+          type: 'tool_use',
+          sessionID,
+          part: { type: 'tool', tool: 'read', callID: 'c1', state: { status: 'completed' } },
+        })
+    },
+    answer(text, used) {
+      part('text', { text })
+      part('step-finish', { reason: 'stop', tokens: usage(used), cost: 0.01 })
+    },
+    error: (status, text) => say({ type: 'error', sessionID, error: errorOf(status, text) }),
+    exitOnError: 1,
+  })
+}
+
+/** All sessions side by side, for whoever knows the password. */
+function serve() {
+  prepare({ version })
+  const expected = `Basic ${btoa(`${process.env.OPENCODE_SERVER_USERNAME ?? 'opencode'}:${process.env.OPENCODE_SERVER_PASSWORD}`)}`
+  const listeners = new Set()
+  const running = new Map()
+  // A little late: a reply overtakes the last events.
+  const tell = (type, properties) => {
+    const event = `data: ${JSON.stringify({ id: newId('evt'), type, properties })}\n\n`
+    setTimeout(() => {
+      for (const listener of listeners) listener.write(event)
+    }, 5)
+  }
+  const infoOf = id => ({ id, directory: process.cwd(), title: 'Aetheel' })
+
+  /** As the real one: 404 for one it does not know, 500 for what is no id of its own. */
+  function find(id) {
+    if (!id.startsWith('ses'))
+      return { status: 500, body: { name: 'UnknownError', data: { message: 'Unexpected server error.' } } }
+    let status = 200
+    openSession(id, undefined, () => (status = 404), lost)
+    return status === 200
+      ? { status, body: infoOf(id) }
+      : { status, body: { name: 'NotFoundError', data: { message: `Session not found: ${id}` } } }
+  }
+
+  async function answer(session, { system, parts: [{ text: prompt }] }) {
+    const known = running.get(session)?.known ?? find(session).status === 200
+    const turn = { known: true, abort: new AbortController() }
+    running.set(session, turn)
+    const about = { sessionID: session }
+    const info = { id: newId('msg'), role: 'assistant', providerID: 'x', modelID: 'm', time: { created: 1 }, ...about }
+    const parts = []
+    const part = { id: newId('prt'), messageID: info.id, type: 'text', text: '', ...about }
+    const update = one =>
+      tell('message.part.updated', { ...about, part: { id: newId('prt'), messageID: info.id, ...about, ...one } })
+    const fail = error => {
+      info.error = error
+      tell('session.error', { ...about, error })
+      tell('session.status', { ...about, status: { type: 'idle' } })
+    }
+    const voice = {
+      system,
+      begin() {
+        const user = { id: newId('msg'), role: 'user', ...about }
+        tell('message.updated', { ...about, info: user })
+        tell('message.part.updated', {
+          ...about,
+          part: { id: newId('prt'), messageID: user.id, type: 'text', text: prompt, ...about },
+        })
+        tell('session.status', { ...about, status: { type: 'busy' } })
+        tell('message.updated', { ...about, info: { ...info } })
+        update({ type: 'step-start' })
+        const thought = { id: newId('prt'), type: 'reasoning', text: '' }
+        update(thought)
+        tell('message.part.delta', {
+          ...about,
+          messageID: info.id,
+          partID: thought.id,
+          field: 'text',
+          delta: 'thinking',
+        })
+      },
+      delta(text) {
+        if (part.text === '') update(part)
+        part.text += text
+        tell('message.part.delta', { ...about, messageID: info.id, partID: part.id, field: 'text', delta: text })
+      },
+      tool(phase) {
+        const tool = { id: 'prt_tool', type: 'tool', tool: 'read', callID: 'c1' }
+        if (phase === 'started') {
+          update({ ...tool, state: { status: 'pending', input: {} } })
+          update({ ...tool, state: { status: 'running', input: {} } })
+        }
+        update({ ...tool, state: { status: phase === 'started' ? 'running' : 'completed', input: {} } })
+      },
+      answer(text, used) {
+        parts.push({ ...part, text })
+        update({ ...part, text })
+        update({ type: 'step-finish', reason: 'stop', tokens: usage(used), cost: 0.01 })
+      },
+      error(status, text) {
+        // What passes by itself is tried again, a few times.
+        for (const attempt of status === 429 || status >= 500 ? [1, 2, 3, 4, 5] : [])
+          tell('session.status', { ...about, status: { type: 'retry', attempt, message: text, next: 1 } })
+        fail(errorOf(status, text))
+      },
+    }
+    await takeTurn(voice, { id: session, resumed: known }, prompt, turn.abort.signal)
+    if (turn.abort.signal.aborted) fail({ name: 'MessageAbortedError', data: { message: 'Aborted' } })
+    info.time = { created: 1, completed: 2 }
+    tell('message.updated', { ...about, info })
+    tell('session.status', { ...about, status: { type: 'idle' } })
+    tell('session.idle', about)
+    running.set(session, { known: true })
+    return { status: 200, body: { info, parts } }
+  }
+
+  async function route(method, path, body) {
+    const [, top, session, what] = path.split('/')
+    if (method === 'GET' && path === '/path') return { status: 200, body: { directory: process.cwd() } }
+    if (method === 'GET' && ['config', 'mcp', 'skill'].includes(top)) return { status: 200, body: {} }
+    if (top !== 'session') return { status: 404, body: {} }
+    if (method === 'POST' && !session) {
+      const { id } = openSession(undefined, newId('ses'), () => {}, lost)
+      running.set(id, { known: false })
+      return { status: 200, body: infoOf(id) }
+    }
+    if (method === 'GET') return find(session)
+    if (what === 'abort') {
+      running.get(session)?.abort?.abort()
+      return { status: 200, body: true }
+    }
+    return answer(session, body)
+  }
+
+  const server = createServer(async (request, response) => {
+    if (request.headers.authorization !== expected) return response.writeHead(401).end()
+    if (request.url === '/event') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      listeners.add(response)
+      response.on('close', () => listeners.delete(response))
+      return response.write(`data: ${JSON.stringify({ type: 'server.connected', properties: {} })}\n\n`)
+    }
+    let text = ''
+    for await (const piece of request.setEncoding('utf8')) text += piece
+    const { status, body } = await route(request.method, request.url, text === '' ? {} : JSON.parse(text))
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  // The real one goes on when its input ends; it leaves when told so.
+  server.listen(0, '127.0.0.1', () =>
+    console.log(`opencode server listening on http://127.0.0.1:${server.address().port}`),
+  )
+}

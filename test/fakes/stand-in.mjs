@@ -2,8 +2,7 @@
 // how it is called and how it says things. Each run leaves a line in the journal when it begins and ends.
 import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { basename, join } from 'node:path'
 
 const args = process.argv.slice(2)
 const home = join(process.env.HOME, '.claude-stand-in')
@@ -67,7 +66,10 @@ export async function takeTurn(voice, { id: session, resumed }, prompt, signal) 
   journal({ what: 'begin', session, resumed, prompt, args, env: Object.keys(process.env), system })
   writeFileSync(file, JSON.stringify([...told, prompt]))
 
-  const asks = name => new RegExp(`\\[\\[${name}(?::([^\\]]*))?\\]\\]`).exec(prompt)
+  // [[only:claude]]: the others pay no attention to what stands in brackets.
+  const only = /\[\[only:([a-z]+)\]\]/.exec(prompt)?.[1]
+  const meant = only === undefined || basename(process.argv[1]).startsWith(only)
+  const asks = name => meant && new RegExp(`\\[\\[${name}(?::([^\\]]*))?\\]\\]`).exec(prompt)
   const step = Number(process.env.STAND_IN_STEP_MS ?? process.env.CLAUDE_STAND_IN_STEP_MS ?? 0)
   const refuse = (status, text) => {
     voice.error(status, text)
@@ -131,7 +133,7 @@ export async function takeTurn(voice, { id: session, resumed }, prompt, signal) 
 export async function converse(voice, session, heard, broken) {
   let current = null
   let queue = Promise.resolve()
-  for await (const line of createInterface({ input: process.stdin })) {
+  for await (const line of linesOf(process.stdin)) {
     const said = heard(JSON.parse(line))
     if (said === 'interrupt') current?.abort()
     else if (said !== null)
@@ -145,4 +147,14 @@ export async function converse(voice, session, heard, broken) {
       })
   }
   await queue
+}
+
+/** Splits on \n only, as the real ones do: U+2028 is a character like any other. */
+async function* linesOf(stream) {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()
+    yield* lines.filter(Boolean)
+  }
 }

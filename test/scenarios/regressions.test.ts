@@ -20,6 +20,7 @@ test.skipIf(noDisk !== null)(full, async () => {
   client.say('a', 'busy [[tool:1500]]')
   client.say('b', 'waits')
   await client.next(frame => frame.type === 'accepted' && frame.id === 'b')
+  await client.next(frame => frame.type === 'action' && frame.id === 'a')
   disk.fill()
   client.send({ type: 'edit', id: 'b', text: 'z'.repeat(100_000) })
   const told = await client.next(frame => frame.type === 'action' && frame.phase === 'failed' && frame.id === 'b')
@@ -141,7 +142,7 @@ test('what people said is not in the log, also when the CLI repeats it on its wa
   writeFileSync(leaky, '#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "cannot handle: $(cat)" >&2\nexit 2\n', {
     mode: 0o755,
   })
-  const gateway = await home.start({ BACKEND_CLI_PATH: leaky })
+  const gateway = await home.start({ BACKEND_CLI_PATH: leaky, BACKEND_WARM: 'false' })
   const client = await connect(gateway.url)
   client.say('1', 'my marmalade')
   await client.next(isNotice)

@@ -22,6 +22,7 @@ describe('a turn', () => {
       QUERY_MAX_MS: String(ceiling),
       MAX_CONCURRENT_QUERIES: '20',
       CLAUDE_STAND_IN_STEP_MS: '15',
+      BACKEND_WARM: 'false',
     })
   })
   afterAll(() => home[Symbol.asyncDispose]())
@@ -231,8 +232,9 @@ test.concurrent('a message that was cut off three times is set aside, visibly, a
   expect,
 }) => {
   await using home = await temporaryHome()
+  const cold = { BACKEND_WARM: 'false' }
   for (const attempt of [1, 2, 3]) {
-    const gateway = await home.start()
+    const gateway = await home.start(cold)
     const client = await connect(gateway.url, 'deadly')
     if (attempt === 1) {
       client.say('bad', 'this one kills [[grandchild]] [[hang]]')
@@ -244,7 +246,7 @@ test.concurrent('a message that was cut off three times is set aside, visibly, a
     // A run that hangs does not notice that the gateway is gone.
     expect(isAlive(home.begun().at(-1)?.pid ?? 0)).toBe(true)
   }
-  const gateway = await home.start()
+  const gateway = await home.start(cold)
   const client = await connect(gateway.url, 'deadly')
   expect(await client.final('bad')).toMatchObject({
     ok: false,

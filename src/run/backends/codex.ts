@@ -1,18 +1,32 @@
-// OpenAI Codex: `codex exec --json`.
+// OpenAI Codex: `codex exec --json` for one turn, `codex app-server` for many.
 import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
-import { failure, statusIn } from '../diagnosis.ts'
 import { type Json, number, object, string } from '../json.ts'
 import { readJsonLines } from '../reader.ts'
+import { actionOf, ofError } from './codex-items.ts'
+import {
+  asArguments,
+  ignores,
+  keyFrom,
+  mcpFiles,
+  mcpSettings,
+  mcpVariables,
+  sandboxFor,
+  settingsFor,
+} from './codex-settings.ts'
+import { appServer } from './codex-warm.ts'
 
 export const codex: Dialect = {
   name: 'codex',
   takesSessionIds: false,
   install:
     'Install it with `npm install -g @openai/codex` and log in once with `codex login`, or name its path in BACKEND_CLI_PATH.',
-  credentials: { variables: ['OPENAI_API_KEY', 'CODEX_API_KEY'], files: ['.codex/auth.json'] },
-  files: () => ({}),
-  environment: () => ({}),
+  credentials: { variables: ['CODEX_API_KEY', 'OPENAI_API_KEY'], files: ['.codex/auth.json'] },
+  files: mcpFiles,
+  environment(turn, _, inherited) {
+    const key = keyFrom(inherited)
+    return { ...mcpVariables(turn), ...(key ? { CODEX_API_KEY: key } : {}) }
+  },
   ownVariables: ['OPENAI_*', 'CODEX_*'],
   arguments: (turn, dir) => [
     'exec',
@@ -20,21 +34,19 @@ export const codex: Dialect = {
     ...['--cd', turn.workingDir, '--json'],
     ...(turn.permissionMode === 'bypassPermissions'
       ? ['--dangerously-bypass-approvals-and-sandbox']
-      : [
-          '--skip-git-repo-check',
-          '-c',
-          `sandbox_mode="${turn.permissionMode === 'plan' ? 'read-only' : 'workspace-write'}"`,
-        ]),
+      : ['--skip-git-repo-check', ...asArguments({ sandbox_mode: sandboxFor(turn), approval_policy: 'never' })]),
     // The one form of instructions that also counts for a resumed session.
-    ...['-c', `model_instructions_file=${JSON.stringify(systemPromptIn(dir))}`],
+    ...asArguments({ model_instructions_file: systemPromptIn(dir) }),
+    ...asArguments(settingsFor(turn)),
+    ...asArguments(mcpSettings(turn, 'kept out', dir)),
     ...(turn.model ? ['-m', turn.model] : []),
     ...(turn.session?.resume ? ['resume', turn.session.id] : []),
     '-',
   ],
   input: turn => turn.prompt,
   read: readEvents,
-  ignores: () => [],
-  warm: null,
+  ignores,
+  warm: appServer,
 }
 
 function readEvents(turn: Turn): Reader {
@@ -42,16 +54,13 @@ function readEvents(turn: Turn): Reader {
 
   const item = (line: Json): AgentEvent[] => {
     const one = object(line.item)
-    const id = string(one.id)
     if (one.type === 'agent_message' && line.type === 'item.completed') {
       const delta = last === '' ? string(one.text) : `\n\n${string(one.text)}`
       last = string(one.text)
       return [{ type: 'text', delta }]
     }
-    const label = labelOf(one)
-    if (label === null) return []
-    if (line.type === 'item.started') return [{ type: 'action', id, label, phase: 'started' }]
-    return [{ type: 'action', id, label, phase: one.status === 'failed' || one.error ? 'failed' : 'ended' }]
+    const action = actionOf(one, line.type === 'item.started')
+    return action ? [action] : []
   }
 
   return readJsonLines(line => {
@@ -64,7 +73,7 @@ function readEvents(turn: Turn): Reader {
       case 'item.completed':
         return item(line)
       case 'turn.completed':
-        return [{ type: 'ended', ok: true, text: last }]
+        return [usageOf(object(line.usage)), { type: 'ended', ok: true, text: last }]
       case 'turn.failed':
         return [ofError(object(line.error))]
       default:
@@ -80,22 +89,9 @@ const lost: Ended = {
   detail: 'codex began a new thread instead of the one asked for',
 }
 
-function ofError(error: Json): Ended {
-  const said = string(error.message) || 'the turn failed'
-  return failure(said, number(error.status) || statusIn(said))
-}
-
-function labelOf(item: Json): string | null {
-  switch (item.type) {
-    case 'command_execution':
-      return `Shell: ${string(item.command).replace(/\s+/g, ' ').slice(0, 80)}`
-    case 'mcp_tool_call':
-      return `${string(item.server)}: ${string(item.tool)}`
-    case 'file_change':
-      return 'Edit'
-    case 'web_search':
-      return `WebSearch: ${string(item.query).slice(0, 80)}`
-    default:
-      return null
-  }
-}
+const usageOf = (usage: Json): AgentEvent => ({
+  type: 'usage',
+  usage: { inputTokens: number(usage.input_tokens), outputTokens: number(usage.output_tokens), costUsd: null },
+  of: 'session',
+  model: null,
+})

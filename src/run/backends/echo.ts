@@ -32,6 +32,5 @@ export function openEcho({ clock, pauseMs, introduction }: EchoParts): Backend {
     run,
     ignores: () => [],
     prepare: async () => undefined,
-    close: async () => undefined,
   }
 }

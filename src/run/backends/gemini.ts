@@ -1,11 +1,24 @@
-// Gemini CLI: `gemini --output-format stream-json`.
-import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
-import { failure, statusIn } from '../diagnosis.ts'
-import { number, object, string } from '../json.ts'
+// Gemini CLI: `gemini --output-format stream-json` for one turn, `gemini --acp` for all sessions one turn after the other.
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Turn } from '../../base/agent.ts'
+import type { Dialect } from '../cli.ts'
+import { withoutCommands } from '../no-commands.ts'
 import { withoutReferences } from '../plain.ts'
-import { readJsonLines } from '../reader.ts'
+import { settingOf } from './gemini-mcp.ts'
+import { narrowed, policyFor } from './gemini-policy.ts'
+import { readStream } from './gemini-read.ts'
+import { openAcp } from './gemini-warm.ts'
 
 const approvals = { bypassPermissions: 'yolo', acceptEdits: 'auto_edit', plan: 'plan', default: 'default' } as const
+const files = {
+  system: 'gemini-system.md',
+  policy: 'gemini-policy.toml',
+  defaults: 'gemini-defaults.json',
+  warmDefaults: 'gemini-warm-defaults.json',
+}
+
+type Environment = Readonly<Record<string, string>>
 
 export const gemini: Dialect = {
   name: 'gemini',
@@ -13,76 +26,85 @@ export const gemini: Dialect = {
   install:
     'Install it with `npm install -g @google/gemini-cli` and log in once with `gemini`, or name its path in BACKEND_CLI_PATH.',
   credentials: {
-    variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_APPLICATION_CREDENTIALS'],
-    files: ['.gemini/oauth_creds.json'],
+    variables: [
+      ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_APPLICATION_CREDENTIALS'],
+      ...['GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA', 'GEMINI_CLI_USE_COMPUTE_ADC'],
+    ],
+    files: ['.gemini/oauth_creds.json', '.gemini/gemini-credentials.json'],
   },
-  files: () => ({}),
-  environment: (_, dir) => ({
-    GEMINI_SYSTEM_MD: systemPromptIn(dir),
-    // In a folder it does not trust, gemini silently asks for every tool.
-    GEMINI_CLI_TRUST_WORKSPACE: 'true',
-    // Its launcher starts itself anew as a child and ignores SIGTERM.
-    GEMINI_CLI_NO_RELAUNCH: 'true',
+  files: turn => ({
+    [files.system]: systemPromptOf(turn),
+    [files.policy]: policyFor(turn),
+    [files.defaults]: JSON.stringify({ ...defaults, mcpServers: Object.fromEntries(turn.mcpServers.map(settingOf)) }),
+    [files.warmDefaults]: JSON.stringify(defaults),
   }),
+  environment: (_, dir, inherited) => environmentIn(dir, files.defaults, inherited),
   ownVariables: ['GEMINI_*', 'GOOGLE_*'],
-  arguments: turn => [
-    ...['--output-format', 'stream-json', '--approval-mode', approvals[turn.permissionMode]],
-    ...(turn.model ? ['-m', turn.model] : []),
+  arguments: (turn, dir) => [
+    ...['--output-format', 'stream-json', ...wishes(turn, dir)],
     ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
   ],
-  input: turn => withoutReferences(turn.prompt),
+  input: turn => withoutCommands(withoutReferences(turn.prompt)),
   read: readStream,
-  ignores: () => [],
-  warm: null,
+  ignores: turn => [
+    ...(turn.mcpServers.length > 0 && !readsDefaultsIn(turn.scratchDir)
+      ? ['gemini has the servers of mcp.servers only while it stays up: a turn with a process of its own is without.']
+      : []),
+    ...narrowed(turn).map(
+      tool => `gemini has this tool wholly or not at all, so ${tool} of ALLOWED_TOOLS is not there.`,
+    ),
+  ],
+  warm: {
+    serves: 'all-sessions',
+    fixed: ({ prompt, systemPrompt, session, scratchDir, maxTurns, ...rest }) => rest,
+    open: (ground, turn) =>
+      openAcp(
+        {
+          arguments: ['--acp', ...wishes(turn, ground.dir)],
+          environment: environmentIn(ground.dir, files.warmDefaults, ground.inherited),
+          systemFile: join(ground.dir, files.system),
+          systemPromptOf,
+          alone: gemini,
+        },
+        ground,
+      ),
+  },
 }
 
-function readStream(): Reader {
-  let answer = ''
-  const labels = new Map<string, string>()
+const wishes = (turn: Turn, dir: string): readonly string[] => [
+  ...['--approval-mode', approvals[turn.permissionMode], '--admin-policy', join(dir, files.policy)],
+  ...(turn.model ? ['-m', turn.model] : []),
+]
 
-  return readJsonLines(line => {
-    switch (line.type) {
-      case 'init':
-        return [{ type: 'started', session: string(line.session_id) || null }]
-      case 'message': {
-        if (line.role !== 'assistant') return []
-        const delta = string(line.content)
-        answer += delta
-        return [{ type: 'text', delta }]
-      }
-      case 'tool_use': {
-        const label = string(line.tool_name) || 'tool'
-        labels.set(string(line.tool_id), label)
-        return [{ type: 'action', id: string(line.tool_id), label, phase: 'started' }]
-      }
-      case 'tool_result': {
-        const id = string(line.tool_id)
-        // What it said before a tool belongs to the way, not to the answer.
-        answer = ''
-        return [
-          {
-            type: 'action',
-            id,
-            label: labels.get(id) ?? 'tool',
-            phase: line.status === 'error' ? 'failed' : 'ended',
-          },
-        ]
-      }
-      case 'result': {
-        const stats = object(line.stats)
-        const usage = {
-          inputTokens: number(stats.input_tokens),
-          outputTokens: number(stats.output_tokens),
-          costUsd: null,
-        }
-        const said = string(object(line.error).message) || 'the turn failed'
-        return [
-          { type: 'usage', usage, of: 'turn', model: null },
-          line.status === 'error' ? failure(said, statusIn(said)) : { type: 'ended', ok: true, text: answer },
-        ]
-      }
-      default:
-        return []
-    }
-  })
+/** Ours takes the place of its own prompt, in which it would list the skills. */
+const systemPromptOf = ({ systemPrompt }: Turn): string => `${systemPrompt}\n\n\${AgentSkills}\n`
+
+const environmentIn = (dir: string, settings: string, inherited: Environment): Environment => ({
+  GEMINI_SYSTEM_MD: join(dir, files.system),
+  // In a folder it does not trust, gemini silently asks for every tool.
+  GEMINI_CLI_TRUST_WORKSPACE: 'true',
+  // Its launcher starts itself anew as a child and ignores SIGTERM.
+  GEMINI_CLI_NO_RELAUNCH: 'true',
+  ...(hasDefaults(inherited) || !readsDefaultsIn(dir) ? {} : { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: join(dir, settings) }),
+})
+
+/** Its own ten attempts take minutes; ours decide, and tell the person. What the user has set goes before. */
+const defaults = { general: { maxAttempts: 2 } }
+
+/** Somebody else may have put his there already; there is room for one. */
+const hasDefaults = (inherited: Environment): boolean =>
+  [inherited.GEMINI_CLI_SYSTEM_DEFAULTS_PATH, inherited.GEMINI_CLI_SYSTEM_SETTINGS_PATH].some(Boolean) ||
+  ['/etc/gemini-cli', '/Library/Application Support/GeminiCli'].some(place =>
+    existsSync(join(place, 'system-defaults.json')),
+  )
+
+/** It reads them only from where nobody but root can write. */
+function readsDefaultsIn(dir: string): boolean {
+  try {
+    const { uid, mode } = statSync(dir)
+    if (uid !== 0 || (mode & 0o022) !== 0) return false
+    return dirname(dir) === dir || readsDefaultsIn(dirname(dir))
+  } catch {
+    return false
+  }
 }

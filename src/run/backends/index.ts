@@ -4,6 +4,7 @@ import type { Clock } from '../../base/time.ts'
 import { type CliParts, type Dialect, openCliBackend } from '../cli.ts'
 import { findProgram } from '../which.ts'
 import { claude } from './claude.ts'
+import { claudeSdk, openClaudeSdk } from './claude-sdk.ts'
 import { codex } from './codex.ts'
 import { openEcho } from './echo.ts'
 import { gemini } from './gemini.ts'
@@ -16,6 +17,8 @@ export const dialects: readonly Dialect[] = [claude, codex, gemini, opencode, pi
 export interface BackendParts extends Omit<CliParts, 'program'> {
   /** BACKEND_CLI_PATH, for the backend that was chosen; null: the backend's own name, looked up on PATH. */
   readonly program: string | null
+  /** AGENT_SDK_PATH, for claude-sdk. */
+  readonly sdkPath: string | null
   readonly clock: Clock
 }
 
@@ -32,7 +35,7 @@ export type Choice =
 export function chooseBackend(wanted: string | null, parts: BackendParts): Choice {
   if (wanted !== null) {
     const backend = openBackend(wanted, parts)
-    const known = [...dialects.map(one => one.name), 'echo'].join(', ')
+    const known = [...dialects.map(one => one.name), claudeSdk, 'echo'].join(', ')
     return backend
       ? { ok: true, backend, note: wanted === 'echo' ? 'it repeats what you write' : '' }
       : { ok: false, why: `AGENT_BACKEND=${wanted} is not part of this version; it has: ${known}.` }
@@ -58,6 +61,7 @@ export function chooseBackend(wanted: string | null, parts: BackendParts): Choic
 /** By its name; null: we do not have it. */
 export function openBackend(name: string, parts: BackendParts): Backend | null {
   if (name === 'echo') return echo(parts.clock, 'This is the echo backend: it repeats what you write.')
+  if (name === claudeSdk) return openClaudeSdk(parts)
   const dialect = dialects.find(one => one.name === name)
   return dialect ? openCliBackend(dialect, { ...parts, program: parts.program ?? dialect.name }) : null
 }

@@ -33,6 +33,21 @@ export type ConfigReport =
   /** Problems in plain words, one each: key, value, what is allowed. */
   | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] }
 
+/** One thing that `aetheel doctor` looked at. `off`: not there, and not needed. */
+export interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'fail' | 'off'
+  /** What was found. Secrets are hidden already. */
+  readonly detail: string
+  /** What to do about it. */
+  readonly fix?: string
+}
+
+export type Finding =
+  | { readonly type: 'check'; readonly check: Check }
+  /** What takes a moment, for whoever waits. */
+  | { readonly type: 'doing'; readonly what: string }
+
 export interface CliPorts {
   /** Runs the gateway until it is stopped; the exit code. */
   start(flags: Flags): Promise<number>
@@ -40,6 +55,8 @@ export interface CliPorts {
   find(flags: Flags): Promise<Running | null>
   /** A gateway inside this process, on a free port, with a quiet log; it leaves SIGINT to the command line. */
   embed(flags: Flags, signal: AbortSignal): Promise<Embedded>
+  /** Looks at all that a gateway needs; `live` also asks the backend. Ends early on the signal, and leaves nothing behind. */
+  doctor(flags: Flags, live: boolean, signal: AbortSignal): AsyncIterable<Finding>
   config(flags: Flags): Promise<ConfigReport>
   /** Writes config.json unless there is one. */
   initConfig(flags: Flags): Promise<{ readonly path: string; readonly created: boolean }>

@@ -24,6 +24,7 @@ async function run(args: readonly string[], given: Partial<CliPorts> = {}, termi
     start: async flags => started.push(flags) - 1,
     find: async () => null,
     embed: async () => Promise.reject(new Error('no gateway in this test')),
+    doctor: async function* () {},
     config: async () => good,
     initConfig: async () => ({ path: '/somewhere/config.json', created: true }),
     ...given,
@@ -47,6 +48,7 @@ const commands = [
   ['start'],
   ['status'],
   ['chat'],
+  ['doctor'],
   ['config'],
   ['config', 'show'],
   ['config', 'check'],
@@ -81,6 +83,8 @@ test('the help as a whole', async () => {
       status [options]          how the running gateway does, and the link to its
                                 chat page (exit 0: ready)
       chat [options] [text...]  ask once, or without a text talk at the terminal
+      doctor [options]          look at all that is needed, and say what to do about
+                                what is missing (exit 1)
       config                    look at the configuration, check it, write a first
                                 file
       help [command]            show help for a command

@@ -1,5 +1,6 @@
 // The commands and their options. Each command's code is loaded when it is called.
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { resolveBackendName } from '../../base/agent.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -50,6 +51,7 @@ function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ende
   addStart(program, ports, action)
   addStatus(program, ports, terminal, action)
   addChat(program, ports, terminal, action)
+  addDoctor(program, ports, terminal, version, action)
   addConfig(program, ports, terminal, action)
   return program
 }
@@ -114,6 +116,27 @@ function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: 
   ])
 }
 
+function addDoctor(program: Command, ports: CliPorts, terminal: Terminal, version: string, action: Action): void {
+  const doctor = program
+    .command('doctor')
+    .description('look at all that is needed, and say what to do about what is missing (exit 1)')
+    .option('--live', 'ask the backend for a real answer as well')
+    .option('--backend <name>', 'as if this one were chosen', knownBackend)
+    .option('--json', 'as {ok, checks: [{name, status, detail, fix}]}')
+    .action(
+      action(async flags => {
+        const { showDoctor } = await import('./doctor.ts')
+        return showDoctor(ports, terminal, { flags, live: flags.live === true, json: flags.json === true, version })
+      }),
+    )
+  examples(doctor, [
+    'npx aetheel doctor',
+    'npx aetheel doctor --live',
+    'npx aetheel doctor --backend codex --live',
+    'npx aetheel doctor --json',
+  ])
+}
+
 function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
   const config = program.command('config').description('look at the configuration, check it, write a first file')
   const load = () => import('./config.ts')
@@ -145,6 +168,14 @@ const examples = (command: Command, lines: readonly string[]): Command =>
 function conversationId(id: string): string {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(id)) return id
   throw new InvalidArgumentError('Allowed are 1 to 64 letters, digits, dots, dashes and underscores.')
+}
+
+function knownBackend(name: string): string {
+  try {
+    return resolveBackendName(name)
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+  }
 }
 
 /**

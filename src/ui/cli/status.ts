@@ -1,6 +1,6 @@
 // `aetheel status`: what the running gateway says about itself.
 import * as v from 'valibot'
-import type { CliPorts, Flags, Running } from './ports.ts'
+import type { Address, CliPorts, Flags, Running } from './ports.ts'
 import { aligned, type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
 
 const count = v.fallback(v.number(), 0)
@@ -8,6 +8,7 @@ const count = v.fallback(v.number(), 0)
 const statusSchema = v.object({
   ready: v.boolean(),
   pid: v.fallback(v.nullable(v.number()), null),
+  version: v.fallback(v.string(), 'unknown'),
   backend: v.fallback(v.string(), 'unknown'),
   uptimeMs: count,
   rssBytes: count,
@@ -41,11 +42,11 @@ export async function showStatus(ports: CliPorts, terminal: Terminal, flags: Fla
   return answer.status.ready ? 0 : 1
 }
 
-type Answer =
+export type StatusAnswer =
   | { readonly ok: true; readonly body: string; readonly status: Status }
   | { readonly ok: false; readonly why: string }
 
-async function askStatus(running: Running): Promise<Answer> {
+export async function askStatus(running: Address): Promise<StatusAnswer> {
   try {
     const response = await fetch(`${running.url}/api/status`, {
       headers: { authorization: `Bearer ${running.token}` },

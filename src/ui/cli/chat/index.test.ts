@@ -18,6 +18,7 @@ function portsTo(to: { readonly at: Running }, running: boolean) {
       })
       return { ...to.at, closed }
     },
+    doctor: async function* () {},
     config: async () => ({ ok: true, values: [], warnings: [] }),
     initConfig: async () => ({ path: '', created: false }),
   }

@@ -1,0 +1,89 @@
+// Commands: what is one, what is not, and what they answer.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type CommandParts, openCommands } from './commands.ts'
+
+const author = { id: 'owner', name: 'owner', owner: true }
+
+function setup(given: Partial<CommandParts> = {}) {
+  const chosen = new Map<string, { backend: string | null; model: string | null }>()
+  const commands = openCommands({
+    backends: ['claude', 'codex', 'opencode'],
+    answering: lane => ({ backend: chosen.get(lane)?.backend ?? 'claude', model: chosen.get(lane)?.model ?? null }),
+    choose: async (lane, choice) => void chosen.set(lane, choice),
+    check: async name =>
+      name === 'opencode' ? { ok: false, detail: 'opencode: not found.' } : { ok: true, detail: '' },
+    beginAnew: async () => undefined,
+    stop: () => false,
+    waiting: async () => [],
+    status: () => ({ uptimeMs: 7_260_000, events: { waiting: 1, running: 2, answered: 3, failed: 4 } }),
+    usage: () => ({ today: [], month: [] }),
+    ...given,
+  })
+  const say = async (text: string) => {
+    const heard = commands.hear(text)
+    return heard.type === 'command' ? heard.answer('l', author) : heard
+  }
+  return { say, commands, chosen }
+}
+
+test('text that is no command of ours goes on as it is, whatever it looks like', () => {
+  const { commands } = setup()
+  const names = commands.list.flatMap(row => row.names)
+  const texts = fc.oneof(
+    fc.string(),
+    fc.string().map(text => `/${text}`),
+    fc.constantFrom('/etc/passwd', '/ help', '//help', '/helpme', '/stop.'),
+  )
+  fc.assert(
+    fc.property(texts, text => {
+      const word = /^\s*\/([a-z-]+)(?=\s|$)/i.exec(text)?.[1]?.toLowerCase() ?? ''
+      fc.pre(!names.includes(word))
+      expect(commands.hear(text)).toEqual({ type: 'message', text })
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('/ask and /claude hand on what follows; alone they say how they are used', async () => {
+  const { say } = setup()
+  expect(await say('/ask  what is\nthis? ')).toEqual({ type: 'message', text: 'what is\nthis? ' })
+  expect(await say('/claude /help')).toEqual({ type: 'message', text: '/help' })
+  expect(await say('/ask')).toContain('/ask …')
+})
+
+test('who answers is shown and changed; what does not work is not', async () => {
+  const { say, chosen } = setup()
+  expect(await say('/backend')).toContain(
+    'answered by claude, with its default model. Known are: claude, codex, opencode.',
+  )
+  expect(await say('/backend nobody')).toContain('no backend called "nobody"')
+  expect(await say('/backend opencode')).toBe('Not changed. opencode: not found.')
+  expect(await say('/BACKEND codex/gpt-5')).toContain('codex, model gpt-5')
+  expect(await say('/model o4:high')).toContain('codex, model o4:high')
+  expect(await say('/model claude/opus')).toContain('claude, model opus')
+  expect(await say('/model two words')).toContain('does not look like')
+  expect(await say('/model default')).toContain('claude, with its default model')
+  expect(await say('/backend default')).toContain('claude')
+  expect(chosen.get('l')).toEqual({ backend: null, model: null })
+})
+
+test('the others tell what there is to tell', async () => {
+  const waiting = async () => [{ position: 1, text: 'first\nline' }]
+  const spent = { backend: 'claude', model: 'opus', turns: 1, inputTokens: 12_345, outputTokens: 7, costUsd: 0.125 }
+  const { say } = setup({
+    waiting,
+    usage: () => ({ today: [spent], month: [{ ...spent, model: null, turns: 2, costUsd: null }] }),
+  })
+  expect(await say('/queue')).toBe('1. first line')
+  expect(await say('/stop')).toContain('Nothing is running')
+  expect(await say('/new')).toContain('new conversation')
+  expect(await say('/status')).toBe(
+    'Up for 2 h 1 min. This conversation is answered by claude, with its default model.\nMessages: 2 running, 1 waiting, 3 answered, 4 failed.',
+  )
+  expect(await say('/usage')).toBe(
+    '**Today**\n- claude (opus): 1 turn, 12k tokens in, 7 out, $0.1250\n\n**Last 30 days**\n- claude: 2 turns, 12k tokens in, 7 out',
+  )
+  expect(await setup().say('/usage')).toContain('nothing')
+  for (const row of setup().commands.list) expect(await say('/help')).toContain(`/${row.names[0]}`)
+})

@@ -1,0 +1,34 @@
+// Skills are visible where the CLIs look for them, and nothing of the user's is touched.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { linkSkills } from './skills.ts'
+
+let dir: string
+const warnings: string[] = []
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'aetheel-skills-'))
+  warnings.length = 0
+})
+afterEach(() => rm(dir, { recursive: true }))
+const link = () => linkSkills(dir, (file, why) => warnings.push(`${file} ${why}`))
+
+test('a skill in skills/ is found below .claude and .agents, also one that comes later', async () => {
+  await link()
+  await link()
+  mkdirSync(join(dir, 'skills/tea'))
+  writeFileSync(join(dir, 'skills/tea/SKILL.md'), 'how to make tea')
+  for (const home of ['.claude', '.agents'])
+    expect(readFileSync(join(dir, home, 'skills/tea/SKILL.md'), 'utf8')).toBe('how to make tea')
+  expect(warnings).toEqual([])
+})
+
+test("the user's own folder of skills stays as it is, and trouble with one is not the end of the other", async () => {
+  mkdirSync(join(dir, '.claude/skills/own'), { recursive: true })
+  writeFileSync(join(dir, '.agents'), 'a file')
+  await link()
+  expect(existsSync(join(dir, '.claude/skills/own'))).toBe(true)
+  expect(warnings).toEqual([expect.stringContaining('.agents/skills could not be made')])
+})

@@ -1,0 +1,224 @@
+// One attempt at an event by one backend: its session, its prompt, its run from begin to end.
+import type { AgentEvent, Backend, Ended, Live, McpServer, PermissionMode, Turn, Usage } from '../base/agent.ts'
+import type { NewEvent } from '../base/event.ts'
+import type { Said } from '../base/history.ts'
+import type { Taken } from '../base/lanes.ts'
+import type { Session, Sessions } from '../base/sessions.ts'
+import type { Tell } from '../base/signal.ts'
+import type { Clock } from '../base/time.ts'
+import { limitEnd } from './limits.ts'
+import type { Candidate } from './route.ts'
+import { nothing, type UsageTold, usageOfTurn } from './usage.ts'
+import { watchRun } from './watch.ts'
+
+export interface AttemptParts {
+  readonly sessions: Sessions
+  readonly clock: Clock
+  readonly tell: Tell
+  readonly newSessionId: () => string
+  readonly settings: {
+    readonly maxTurns: number
+    readonly allowedTools: readonly string[]
+    readonly permissionMode: PermissionMode
+    readonly mcpServers: readonly McpServer[]
+    readonly workingDir: string
+    readonly silenceMs: number
+    readonly ceilingMs: number
+    /** For times of day in what a CLI says; asked for when needed. */
+    readonly timezone: () => string
+  }
+  systemPrompt(): Promise<string>
+  /** Puts the words of the event, and what must be said around them, into one prompt. */
+  compose(prompt: {
+    text: string
+    history: readonly Said[]
+    /** The session knows the conversation except for `history`, which another backend answered. */
+    resumed: boolean
+    interrupted: boolean
+    collected: readonly string[]
+  }): string
+  /** What was asked and answered after this event; 0: all that may be handed over. */
+  history(lane: string, after: number): readonly Said[]
+  /** A folder of the run's own, gone when `use` has ended. */
+  withScratch<T>(use: (dir: string) => Promise<T>): Promise<T>
+}
+
+export interface Attempt {
+  readonly backend: string
+  readonly ended: Ended
+  readonly text: string
+  /** A tool ran. */
+  readonly acted: boolean
+  readonly sessionWasLost: boolean
+}
+
+interface Heard {
+  readonly ended: Ended
+  readonly text: string
+  readonly acted: boolean
+  readonly firstWordMs: number | null
+  readonly used: UsageTold | null
+}
+
+/** A session that is lost is begun afresh, once, with the history handed over. */
+export function openAttempts(parts: AttemptParts) {
+  const { sessions, clock, settings, tell } = parts
+
+  return async (taken: Taken<NewEvent>, candidate: Candidate, live: Live, signal: AbortSignal): Promise<Attempt> => {
+    const backend = candidate.backend.name
+    const run = () => parts.withScratch(dir => runOnce(taken, candidate, live, dir, signal))
+    let heard = await run()
+    let sessionWasLost = false
+    if (!heard.ended.ok && heard.ended.why === 'session-lost') {
+      sessionWasLost = await forgetSession(taken.lane, backend)
+      heard = await run()
+    }
+    const { ended, text, acted } = heard
+    return { backend, ended: withEnd(ended), text, acted, sessionWasLost }
+  }
+
+  async function runOnce(
+    taken: Taken<NewEvent>,
+    { backend, model }: Candidate,
+    live: Live,
+    scratchDir: string,
+    signal: AbortSignal,
+  ): Promise<Heard> {
+    const { id, lane, attempt, interrupted } = taken
+    const began = clock.now()
+    const known = await sessions.find(lane, backend.name)
+    const [systemPrompt, session] = await Promise.all([parts.systemPrompt(), sessionFor(lane, backend, known)])
+    const { silenceMs, ceilingMs, timezone: _, ...wishes } = settings
+    const prompt = promptFor(taken, known)
+    const turn: Turn = { prompt, systemPrompt, session, model, ...wishes, scratchDir }
+    tell({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
+    const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
+    const heard = await follow(run, taken, backend.name, live)
+    const usage = heard.used && usageOfTurn(heard.used, known ? known.totals : nothing)
+    await settleSession(taken, backend.name, known, heard, usage?.totals ?? null)
+    const { ended, firstWordMs, used } = heard
+    tell({
+      ...{ type: 'turn-ended', id, lane, source: taken.item.source, kind: taken.item.what.kind },
+      person: personOf(taken.item),
+      backend: backend.name,
+      model: used?.model ?? model,
+      ms: clock.now() - began,
+      firstWordMs,
+      ok: ended.ok,
+      why: ended.ok ? null : ended.why,
+      detail: ended.ok ? '' : withoutWords(ended.detail, prompt),
+      usage: usage?.turn ?? null,
+    })
+    return heard
+  }
+
+  /** Listens until the end; the events themselves go to the live view. */
+  async function follow(
+    events: AsyncIterable<AgentEvent>,
+    { id, lane }: Taken<NewEvent>,
+    backend: string,
+    live: Live,
+  ): Promise<Heard> {
+    const began = clock.now()
+    const heard = { text: '', acted: false, firstWordMs: null as number | null, used: null as UsageTold | null }
+    for await (const event of events) {
+      switch (event.type) {
+        case 'started':
+          if (event.session !== null) await confirm(lane, backend, event.session)
+          break
+        case 'text':
+          if (heard.firstWordMs === null) {
+            heard.firstWordMs = clock.now() - began
+            tell({ type: 'turn-spoke', id, lane, afterMs: heard.firstWordMs })
+          }
+          heard.text += event.delta
+          live.text(event.delta)
+          break
+        case 'action':
+          heard.acted = true
+          live.action(event.label, event.phase)
+          break
+        case 'usage':
+          heard.used = event
+          break
+        case 'ended':
+          return { ...heard, ended: event }
+        default:
+          event satisfies never
+      }
+    }
+    const detail = 'the backend fell silent without an end'
+    return { ...heard, ended: { type: 'ended', ok: false, why: 'crashed', detail } }
+  }
+
+  /** A disk that does not take it now must not end a turn that runs. */
+  async function confirm(lane: string, backend: string, session: string): Promise<void> {
+    try {
+      await sessions.remember(lane, backend, session, true)
+    } catch (error) {
+      tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
+    }
+  }
+
+  /** A new session gets its id on disk before it begins, so that a crash at any moment finds it again. */
+  async function sessionFor(lane: string, backend: Backend, known: Session | null): Promise<Turn['session']> {
+    if (known) return { id: known.id, resume: true }
+    if (!backend.takesSessionIds) return null
+    const id = parts.newSessionId()
+    await sessions.remember(lane, backend.name, id, false)
+    return { id, resume: false }
+  }
+
+  async function settleSession(
+    { id, lane }: Taken<NewEvent>,
+    backend: string,
+    known: Session | null,
+    { ended }: Heard,
+    totals: Usage | null,
+  ): Promise<void> {
+    const now = await sessions.find(lane, backend)
+    // An id that the backend never took up would be "lost" next time.
+    if (!ended.ok && !known && !now?.confirmed) return sessions.forget(lane, backend)
+    // It has heard the message also when it was stopped on the way.
+    const through = ended.ok || ended.why === 'stopped' ? id : (known?.through ?? 0)
+    sessions.advance(lane, backend, through, totals ?? (now?.id === known?.id ? (known?.totals ?? null) : null))
+  }
+
+  /** True if the person should hear of it: there was a conversation to lose. */
+  async function forgetSession(lane: string, backend: string): Promise<boolean> {
+    const known = await sessions.find(lane, backend)
+    await sessions.forget(lane, backend)
+    if (!known?.confirmed) return false
+    tell({ type: 'session-lost', lane })
+    return true
+  }
+
+  function promptFor(taken: Taken<NewEvent>, known: Session | null): string {
+    const said = parts.history(taken.lane, known?.through ?? 0)
+    return parts.compose({
+      text: wordsOf(taken.item),
+      history: said.filter(one => one.state === 'answered'),
+      resumed: known !== null,
+      interrupted: taken.interrupted,
+      collected: taken.earlier.map(one => wordsOf(one.item)),
+    })
+  }
+
+  function withEnd(ended: Ended): Ended {
+    if (ended.ok || ended.why !== 'rate-limited' || ended.until !== undefined) return ended
+    const until = limitEnd(ended.detail, clock.now(), settings.timezone())
+    return until === null ? ended : { ...ended, until }
+  }
+}
+
+function wordsOf({ what }: NewEvent): string {
+  return 'text' in what ? what.text : what.instruction
+}
+
+const personOf = ({ what }: NewEvent) => ('author' in what ? what.author.id : null)
+
+/** A CLI may repeat the prompt in its last words; what people said must not reach the log with them. */
+function withoutWords(detail: string, prompt: string): string {
+  const pieces = prompt.split('\n').flatMap(line => line.trim().match(/.{1,24}/gsu) ?? [])
+  return pieces.filter(piece => piece.length >= 4).reduce((text, piece) => text.replaceAll(piece, '…'), detail)
+}

@@ -1,0 +1,156 @@
+// What is particular to the SDK: where it is found, which claude it starts and what that gets, and an SDK that is not what it should be.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { AgentEvent, Turn } from '../../base/agent.ts'
+import { openScratch } from '../scratch.ts'
+import { findSdk, openClaudeSdk, type SdkParts } from './claude-sdk.ts'
+
+const fakes = join(import.meta.dirname, '../../../test/fakes')
+const never = new AbortController().signal
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'aetheel-sdk-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+/** A package in this folder of modules. */
+function installIn(modules: string, code = '', name = '@anthropic-ai/claude-agent-sdk'): string {
+  const dir = join(modules, name)
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(
+    join(dir, 'package.json'),
+    JSON.stringify({ name, version: '1.2.3', type: 'module', exports: { '.': { default: './sdk.mjs' } } }),
+  )
+  writeFileSync(join(dir, 'sdk.mjs'), code)
+  return dir
+}
+
+function open(given: Partial<SdkParts> = {}) {
+  return openClaudeSdk({
+    program: join(fakes, 'claude.mjs'),
+    sdkPath: join(fakes, 'claude-agent-sdk'),
+    environment: { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: 'key', SECRET_OF_OTHERS: 'sesame' },
+    handOn: [],
+    extra: {},
+    scrub: text => text,
+    pool: null,
+    scratch: openScratch(join(home, 'runs')),
+    ...given,
+  })
+}
+
+const turn = (given: Partial<Turn> = {}): Turn => ({
+  prompt: 'hello',
+  systemPrompt: 'You are a test.',
+  session: null,
+  model: null,
+  maxTurns: 25,
+  allowedTools: ['Read', 'Write'],
+  permissionMode: 'default',
+  mcpServers: [],
+  workingDir: home,
+  scratchDir: mkdtempSync(join(home, 'run-')),
+  ...given,
+})
+
+async function last(events: AsyncIterable<AgentEvent>): Promise<AgentEvent | undefined> {
+  let end: AgentEvent | undefined
+  for await (const event of events) end = event
+  return end
+}
+
+test('a path may name the package, the folder it was installed in, or that of the modules', () => {
+  const dir = installIn(join(home, 'node_modules'))
+  for (const path of [dir, home, join(home, 'node_modules')])
+    expect(findSdk(path, undefined)).toEqual({ dir, version: '1.2.3', entry: join(dir, 'sdk.mjs'), program: null })
+})
+
+test('without a path the nearest one is taken: of the folder, of the node that runs, of those on PATH', () => {
+  const cwd = join(home, 'project/below')
+  const node = join(home, 'node/bin/node')
+  const path = ['bin', 'relative', join(home, 'other/bin')].join(delimiter)
+  const found = () => findSdk(null, path, { cwd, node })?.dir
+  const places = ['other/lib/node_modules', 'node/lib/node_modules', 'project/node_modules']
+  expect(found()).toBeUndefined()
+  for (const place of places) expect([installIn(join(home, place))]).toEqual([found()])
+})
+
+test('a path that leads nowhere is not made up for by another, and the way to install it is told', async () => {
+  installIn(join(home, 'node_modules'), '', 'another')
+  const backend = open({ sdkPath: join(home, 'node_modules/another') })
+  expect(await backend.check(never)).toEqual({
+    ok: false,
+    detail: expect.stringMatching(/not found in .*another.*npm install -g @anthropic-ai\/claude-agent-sdk/),
+  })
+  expect(await last(backend.run(turn(), never))).toMatchObject({ ok: false, why: 'not-installed' })
+})
+
+test('its version and the claude that it uses are told', async () => {
+  const detail = expect.stringMatching(/claude-agent-sdk 9\.9\.9 with .*claude\.mjs 9\.9\.9 \(Claude Code stand-in\)$/)
+  expect(await open().check(never)).toEqual({ ok: true, detail })
+})
+
+test('the claude that it carries is the one, unless another is named', () => {
+  const dir = installIn(join(home, 'node_modules'))
+  const carried = join(
+    `${dir}-${process.platform}-${process.arch}`,
+    process.platform === 'win32' ? 'claude.exe' : 'claude',
+  )
+  mkdirSync(dirname(carried))
+  writeFileSync(carried, '')
+  expect(findSdk(home, undefined)?.program).toBe(carried)
+})
+
+test('one that came without takes the claude on PATH', async () => {
+  const bin = join(home, 'bin')
+  mkdirSync(bin)
+  symlinkSync(join(fakes, 'claude.mjs'), join(bin, 'claude'))
+  const environment = { PATH: [bin, process.env.PATH].join(delimiter), HOME: home }
+  const backend = open({ program: null, environment })
+  expect(await backend.check(never)).toMatchObject({ ok: true, detail: expect.stringContaining(join(bin, 'claude')) })
+  expect(await last(backend.run(turn(), never))).toMatchObject({ ok: true, text: 'turn 1: hello' })
+})
+
+test('claude gets what it needs and nothing else: its environment, the system prompt, servers by a file', async () => {
+  const env = { TOKEN: 'a-secret' }
+  const asked = turn({ mcpServers: [{ name: 'files', command: 'serve', args: [], env }], model: 'opus' })
+  expect(await last(open().run(asked, never))).toMatchObject({ ok: true })
+  const [begin] = readFileSync(join(home, '.claude-stand-in/journal.jsonl'), 'utf8').split('\n')
+  const { args, env: names, system } = JSON.parse(begin ?? '') as { args: string[]; env: string[]; system: string }
+  expect(system).toBe('You are a test.')
+  expect(names).toEqual(expect.arrayContaining(['HOME', 'PATH', 'ANTHROPIC_API_KEY', 'AETHEEL_RUN']))
+  for (const name of ['SECRET_OF_OTHERS', 'VITEST']) expect(names).not.toContain(name)
+  expect(args).toEqual(
+    expect.arrayContaining([
+      '--max-turns=25',
+      '--model=opus',
+      '--tools=Read,Write,Skill',
+      '--allowedTools=Read,Write,Skill,mcp__files',
+      '--permission-mode=default',
+    ]),
+  )
+  expect(args).not.toContain('--allow-dangerously-skip-permissions')
+  expect(args[args.indexOf('--mcp-config') + 1]).toBe(join(asked.scratchDir, 'mcp.json'))
+  expect(args.join()).not.toContain('a-secret')
+  expect(readFileSync(join(asked.scratchDir, 'mcp.json'), 'utf8')).toContain('a-secret')
+})
+
+test.each([
+  ['throws when it is loaded', 'throw new Error("old node")', 'old node'],
+  ['has no query', 'export const ask = 1', 'query'],
+  ['throws when it is asked', 'export function query() { throw new Error("no such option") }', 'no such option'],
+  [
+    'starts nothing',
+    'export const query = () => ({ async *[Symbol.asyncIterator]() { throw new Error("not today") } })',
+    'not today',
+  ],
+])('an SDK that %s is an end, not a throw', async (_, code, told) => {
+  const sdkPath = installIn(join(home, 'node_modules'), code)
+  expect(await last(open({ sdkPath }).run(turn(), never))).toMatchObject({
+    ok: false,
+    why: 'crashed',
+    detail: expect.stringContaining(told),
+  })
+})

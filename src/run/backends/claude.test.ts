@@ -1,0 +1,110 @@
+// What is particular to claude: which tools are offered and granted, MCP servers, and what its lines tell besides the answer.
+import { expect, test } from 'vitest'
+import type { AgentEvent, Turn } from '../../base/agent.ts'
+import type { Json } from '../json.ts'
+import { claude, openReading } from './claude.ts'
+
+const turn = (given: Partial<Turn> = {}): Turn => ({
+  prompt: 'hello',
+  systemPrompt: 'You are a test.',
+  session: null,
+  model: null,
+  maxTurns: 25,
+  allowedTools: ['Read', 'Bash(git log:*)'],
+  permissionMode: 'default',
+  mcpServers: [],
+  workingDir: '/space',
+  scratchDir: '/scratch',
+  ...given,
+})
+const servers: Turn['mcpServers'] = [
+  { name: 'files', command: 'serve', args: ['--all'], env: { TOKEN: 'a-secret' } },
+  { name: 'my web.x', url: 'https://example.org/mcp', headers: { Authorization: 'b-secret' } },
+]
+const after = (list: readonly string[], flag: string) => list.flatMap((one, i) => (one === flag ? [list[i + 1]] : []))
+
+test('a rule in brackets names its tool; the tool for skills is always there', () => {
+  expect(after(claude.arguments(turn(), '/dir'), '--tools')).toEqual(['Read,Bash', 'Skill'])
+})
+
+test('tools of MCP servers are granted where somebody would have to be asked', () => {
+  const granted = (given: Partial<Turn>) =>
+    after(claude.arguments(turn({ mcpServers: servers, ...given }), '/dir'), '--allowedTools')
+  expect(granted({})).toEqual(['Read', 'Bash(git log:*)', 'Skill', 'mcp__files', 'mcp__my_web_x'])
+  expect(granted({ permissionMode: 'bypassPermissions' })).toEqual(['Read', 'Bash(git log:*)'])
+})
+
+test('a rule that is bypassed is said to be ignored, a whole tool is not', () => {
+  expect(claude.ignores(turn())).toEqual([])
+  expect(claude.ignores(turn({ permissionMode: 'bypassPermissions' }))).toEqual([
+    'While permissions are bypassed, claude allows all of Bash, not only Bash(git log:*).',
+  ])
+  expect(claude.ignores(turn({ permissionMode: 'bypassPermissions', allowedTools: ['Read', 'Bash'] }))).toEqual([])
+})
+
+test('MCP servers go into a file, and their secrets nowhere else', () => {
+  const asked = turn({ mcpServers: servers })
+  expect(JSON.parse(claude.files(asked, {})['mcp.json'] ?? '')).toEqual({
+    mcpServers: {
+      files: { command: 'serve', args: ['--all'], env: { TOKEN: 'a-secret' } },
+      'my web.x': { type: 'http', url: 'https://example.org/mcp', headers: { Authorization: 'b-secret' } },
+    },
+  })
+  expect(after(claude.arguments(asked, '/dir'), '--mcp-config')).toEqual(['/dir/mcp.json'])
+  expect(JSON.stringify([claude.arguments(asked, '/dir'), claude.environment(asked, '/dir', {})])).not.toContain(
+    'secret',
+  )
+  expect(claude.files(turn(), {})).toEqual({})
+  expect(claude.arguments(turn(), '/dir')).not.toContain('--mcp-config')
+})
+
+test('the skills that come with claude are there only for who allowed them', () => {
+  const off = (given: Partial<Turn>) => 'CLAUDE_CODE_DISABLE_BUNDLED_SKILLS' in claude.environment(turn(given), '/', {})
+  expect(off({})).toBe(true)
+  expect(off({ allowedTools: ['Read', 'Skill'] })).toBe(false)
+})
+
+const hear = (read: (line: Json) => readonly AgentEvent[], ...lines: readonly Json[]) => lines.flatMap(read)
+const used = (events: readonly AgentEvent[]) => events.find(event => event.type === 'usage')
+const result = { type: 'result', is_error: false, result: 'x', usage: { input_tokens: 3, output_tokens: 4 } }
+
+test('usage is the total of the session over all models, with its cost', () => {
+  const models = {
+    opus: { inputTokens: 100, outputTokens: 10, cacheReadInputTokens: 1000, cacheCreationInputTokens: 20 },
+    haiku: { inputTokens: 5, outputTokens: 1 },
+  }
+  const told = used(hear(openReading()(), { ...result, modelUsage: models, total_cost_usd: 0.5 }))
+  expect(told).toMatchObject({ of: 'session', usage: { inputTokens: 1125, outputTokens: 11, costUsd: 0.5 } })
+})
+
+test('an older version tells the tokens of the turn, and no cost of it', () => {
+  const told = used(hear(openReading()(), { ...result, total_cost_usd: 0.5 }))
+  expect(told).toMatchObject({ of: 'turn', usage: { inputTokens: 3, outputTokens: 4, costUsd: null } })
+  expect(used(hear(openReading()(), { ...result, modelUsage: {} }))).toBeUndefined()
+})
+
+test('the model is the one that spoke, not claude in its place, nor that of a subagent', () => {
+  const model = (...lines: readonly Json[]) => used(hear(openReading()(), ...lines, result))?.model
+  const init = { type: 'system', subtype: 'init', model: 'opus' }
+  const spoke = (name: string, parent: string | null = null) => ({
+    type: 'assistant',
+    message: { model: name },
+    parent_tool_use_id: parent,
+  })
+  expect(model()).toBe(null)
+  expect(model(init)).toBe('opus')
+  expect(model(init, spoke('sonnet'), spoke('<synthetic>'))).toBe('sonnet')
+  expect(model(init, spoke('haiku', 'tool-1'))).toBe('opus')
+})
+
+test('the end of a limit is told once, and known to every later turn of that process', () => {
+  const limited = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: 1_900_000_000 } }
+  const refused = { type: 'result', is_error: true, result: 'You have hit your limit', api_error_status: 429 }
+  const turns = openReading()
+  expect(hear(turns(), limited, refused).at(-1)).toMatchObject({ why: 'rate-limited', until: 1_900_000_000_000 })
+  expect(hear(turns(), refused).at(-1)).toMatchObject({ why: 'rate-limited', until: 1_900_000_000_000 })
+  const wrong = { ...refused, result: 'invalid api key', api_error_status: 401 }
+  expect(hear(turns(), wrong).at(-1)).not.toHaveProperty('until')
+  const warned = { ...limited, rate_limit_info: { ...limited.rate_limit_info, status: 'allowed_warning' } }
+  expect(hear(turns(), warned, refused).at(-1)).not.toHaveProperty('until')
+})

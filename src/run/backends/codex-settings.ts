@@ -1,0 +1,140 @@
+// What a turn wishes, as settings of Codex: the same ones for one turn and for one that stays up.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { McpServer, Turn } from '../../base/agent.ts'
+
+export type Setting = string | boolean | readonly string[] | { readonly [name: string]: Setting }
+/** By their path in config.toml. */
+export type Settings = Readonly<Record<string, Setting>>
+
+const changing = ['Write', 'Edit', 'MultiEdit', 'NotebookEdit']
+const reading = ['Read', 'Glob', 'Grep', 'LS']
+/** It has a shell for all of these. */
+const byShell = ['Bash', ...reading, ...changing]
+
+/** `Bash(git log:*)` is a Bash. */
+const plainName = (tool: string) => tool.replace(/\(.*/s, '')
+
+const allows = ({ allowedTools }: Turn, names: readonly string[]): boolean =>
+  allowedTools.some(tool => names.includes(plainName(tool)))
+
+export type Sandbox = 'danger-full-access' | 'workspace-write' | 'read-only'
+
+export function sandboxFor(turn: Turn): Sandbox {
+  if (turn.permissionMode === 'bypassPermissions') return 'danger-full-access'
+  return turn.permissionMode !== 'plan' && allows(turn, [...changing, 'Bash']) ? 'workspace-write' : 'read-only'
+}
+
+export function settingsFor(turn: Turn): Settings {
+  return {
+    // A goal makes it go on by itself when the turn has ended, and nobody would hear of that.
+    'features.goals': false,
+    ...(allows(turn, byShell) ? {} : { 'features.shell_tool': false }),
+    ...(allows(turn, reading) ? {} : { 'features.view_image': false }),
+    ...(allows(turn, ['Task']) ? {} : { 'features.multi_agent': false }),
+    ...(allows(turn, ['WebSearch']) ? {} : { web_search: 'disabled' }),
+    ...(allows(turn, ['WebFetch', 'Bash']) ? { 'sandbox_workspace_write.network_access': true } : {}),
+  }
+}
+
+export function ignores(turn: Turn): readonly string[] {
+  const narrowed = turn.allowedTools.filter(tool => tool !== plainName(tool))
+  const shell = allows(turn, byShell)
+  const changes = allows(turn, [...changing, 'Bash'])
+  const [writes, edits] = [allows(turn, ['Write']), allows(turn, changing.slice(1))]
+  return [
+    ...narrowed.map(
+      tool => `codex has a tool wholly or not at all, so ${tool} of ALLOWED_TOOLS counts as ${plainName(tool)}.`,
+    ),
+    ...(shell && !allows(turn, ['Bash'])
+      ? [
+          'codex reads and changes files through a shell, so ALLOWED_TOOLS without Bash does not keep it from running commands.',
+        ]
+      : []),
+    ...(!changes && turn.permissionMode === 'bypassPermissions'
+      ? [
+          'codex has nothing that keeps it from changing files where permissions are bypassed, so ALLOWED_TOOLS without Write and Edit does not.',
+        ]
+      : []),
+    ...(writes !== edits && !allows(turn, ['Bash'])
+      ? ['codex writes and edits files with the same tool, so one of Write and Edit in ALLOWED_TOOLS counts as both.']
+      : []),
+  ]
+}
+
+/** Where people have told us a secret, it is not for a command line: others on the machine can read that. */
+export type Secrets = 'told' | 'kept out'
+
+/** `kept out`: the values stand in files (`mcpFiles`) and variables (`mcpVariables`) instead. */
+export function mcpSettings(turn: Turn, secrets: Secrets, dir: string): Settings {
+  // The person has chosen these servers, and nobody is there to be asked.
+  const approval: Settings = turn.permissionMode === 'plan' ? {} : { default_tools_approval_mode: 'approve' }
+  return Object.fromEntries(
+    turn.mcpServers.map((server, i) => {
+      const own = secrets === 'told' ? openly(server) : discreetly(server, i, dir)
+      return [`mcp_servers.${server.name}`, { ...own, ...approval }]
+    }),
+  )
+}
+
+function openly(server: McpServer): Settings {
+  if ('url' in server) return { url: server.url, http_headers: server.headers }
+  return { command: server.command, args: server.args, env: server.env }
+}
+
+function discreetly(server: McpServer, i: number, dir: string): Settings {
+  if ('url' in server) {
+    const variables = Object.keys(server.headers).map((name, n) => [name, headerVariable(i, n)])
+    return { url: server.url, env_http_headers: Object.fromEntries(variables) }
+  }
+  if (Object.keys(server.env).length === 0) return { command: server.command, args: server.args }
+  const start = 'set -a; . "$0"; set +a; exec "$@"'
+  return { command: '/bin/sh', args: ['-c', start, join(dir, envFile(i)), server.command, ...server.args] }
+}
+
+const envFile = (i: number) => `mcp-${i}.env`
+const headerVariable = (i: number, n: number) => `AETHEEL_MCP_${i}_${n}`
+
+/** A shell takes no other names. */
+const isName = (name: string) => /^[A-Za-z_]\w*$/.test(name)
+
+export function mcpFiles({ mcpServers }: Turn): Readonly<Record<string, string>> {
+  const line = ([name, value]: readonly [string, string]) => `${name}='${value.replaceAll("'", "'\\''")}'\n`
+  return Object.fromEntries(
+    mcpServers.flatMap((server, i) => {
+      const variables = 'env' in server ? Object.entries(server.env).filter(([name]) => isName(name)) : []
+      return variables.length > 0 ? [[envFile(i), variables.map(line).join('')]] : []
+    }),
+  )
+}
+
+export function mcpVariables({ mcpServers }: Turn): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    mcpServers.flatMap((server, i) =>
+      'headers' in server ? Object.values(server.headers).map((value, n) => [headerVariable(i, n), value]) : [],
+    ),
+  )
+}
+
+/**
+ * The key to use instead of a login. By itself it takes only CODEX_API_KEY, and that only for a single turn; the better known
+ * name counts where nobody has logged in.
+ */
+export function keyFrom(inherited: Readonly<Record<string, string>>): string | null {
+  const home = inherited.CODEX_HOME || join(inherited.HOME ?? '', '.codex')
+  return inherited.CODEX_API_KEY || (existsSync(join(home, 'auth.json')) ? null : inherited.OPENAI_API_KEY) || null
+}
+
+/** As `-c` takes it. */
+export const asArguments = (settings: Settings): readonly string[] =>
+  Object.entries(settings).flatMap(([path, value]) => ['-c', `${path}=${toml(value)}`])
+
+function toml(value: Setting): string {
+  if (typeof value === 'boolean') return String(value)
+  // What JSON escapes, TOML understands; it wants this one escaped as well.
+  if (typeof value === 'string') return JSON.stringify(value).replaceAll('\u007f', '\\u007f')
+  if (isList(value)) return `[${value.map(toml).join(',')}]`
+  return `{${Object.entries(value).map(([name, one]) => `${toml(name)}=${toml(one)}`)}}`
+}
+
+const isList = (value: Setting): value is readonly string[] => Array.isArray(value)

@@ -1,0 +1,77 @@
+// Which tools gemini has, as rules of its policy engine: what is denied there, the model does not even hear of.
+import type { Turn } from '../../base/agent.ts'
+
+/** What it calls the tools. A turn that may do everything has all of them; one that would have to ask has nobody to ask. */
+const looking: readonly (readonly [string, readonly string[]])[] = [
+  ['Read', ['read_file', 'read_many_files', 'list_directory']],
+  ['LS', ['list_directory']],
+  ['Glob', ['glob', 'list_directory']],
+  ['Grep', ['grep_search']],
+  ['WebSearch', ['google_web_search']],
+  ['TodoWrite', ['write_todos']],
+]
+const editing: typeof looking = [
+  ['Write', ['write_file']],
+  ['Edit', ['replace']],
+  ['MultiEdit', ['replace']],
+]
+const others: typeof looking = [
+  ['WebFetch', ['web_fetch']],
+  ['Bash', ['run_shell_command', 'list_background_processes', 'read_background_output']],
+  ['Task', ['invoke_agent', 'complete_task']],
+]
+const withoutAsking: Readonly<Record<Turn['permissionMode'], ReadonlyMap<string, readonly string[]>>> = {
+  plan: new Map(looking),
+  default: new Map(looking),
+  acceptEdits: new Map([...looking, ...editing]),
+  bypassPermissions: new Map([...looking, ...editing, ...others]),
+}
+
+/** A file for `--admin-policy`: before all other rules, and whatever is not named is denied. */
+export function policyFor({ allowedTools, permissionMode }: Turn): string {
+  const everything = permissionMode === 'bypassPermissions'
+  const whole = allowedTools.flatMap(tool => withoutAsking[permissionMode].get(tool) ?? [])
+  const commands = everything && !allowedTools.includes('Bash') ? allowedTools.flatMap(commandOf) : []
+  const servers = everything ? [{ mcpName: '*' }] : permissionMode === 'plan' ? [] : allowedTools.flatMap(serverOf)
+  return [
+    rule({ toolName: '*', decision: 'deny', priority: 900 }),
+    // Skills are instructions to read.
+    allow({ toolName: [...new Set(['activate_skill', ...whole, ...(everything ? mcpResources : [])])] }),
+    ...commands.map(command => allow({ toolName: 'run_shell_command', ...command })),
+    ...servers.map(server => allow({ toolName: '*', ...server })),
+  ].join('\n')
+}
+
+/** Entries of which nothing is left, because only a part of the tool was allowed. */
+export const narrowed = ({ allowedTools }: Turn): readonly string[] =>
+  allowedTools.filter(
+    tool =>
+      commandOf(tool).length === 0 &&
+      withoutAsking.bypassPermissions.has(tool.replace(/\(.*/s, '')) &&
+      tool.includes('('),
+  )
+
+const mcpResources = ['read_mcp_resource', 'list_mcp_resources']
+
+type Rule = Readonly<Record<string, string | number | readonly string[]>>
+
+const allow = (conditions: Rule) => rule({ ...conditions, decision: 'allow', priority: 950 })
+
+/** The strings of TOML are those of JSON. */
+const rule = (fields: Rule) =>
+  ['[[rule]]', ...Object.entries(fields).map(([name, value]) => `${name} = ${JSON.stringify(value)}`), ''].join('\n')
+
+/** `Bash(git log:*)` is what begins so, `Bash(git log)` that alone. */
+function commandOf(tool: string): readonly Rule[] {
+  const command = /^Bash\((.+)\)$/s.exec(tool)?.[1]?.trim()
+  if (command === undefined) return []
+  const prefix = /^(.+?)(?::| )\*$/s.exec(command)?.[1]
+  if (prefix !== undefined) return [{ commandPrefix: prefix }]
+  return [{ commandRegex: `${command.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}"` }]
+}
+
+/** `mcp__server` and `mcp__server__tool`. */
+function serverOf(tool: string): readonly Rule[] {
+  const [, mcpName, toolName] = /^mcp__(.+?)(?:__(.+))?$/.exec(tool) ?? []
+  return mcpName === undefined ? [] : [{ mcpName, ...(toolName === undefined ? {} : { toolName }) }]
+}

@@ -1,0 +1,90 @@
+// One turn of a session in gemini's ACP: what is told of it, made into events.
+import type { AgentEvent, Ended } from '../../base/agent.ts'
+import { endOf } from '../cli.ts'
+import { silentEnd } from '../diagnosis.ts'
+import { type Json, object, objects, string } from '../json.ts'
+import type { ProcessEnd } from '../process.ts'
+import type { Answer } from '../rpc.ts'
+import { failed, openSpeech, used } from './gemini-read.ts'
+
+export function readTurn(session: string) {
+  const speech = openSpeech()
+  const labels = new Map<string, string>()
+  let begun = false
+
+  const heard = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
+    if (begun) return events
+    begun = true
+    return [{ type: 'started', session }, ...events]
+  }
+
+  const acted = (update: Json): readonly AgentEvent[] => {
+    const id = string(update.toolCallId)
+    const label = labels.get(id) ?? labelOf(update)
+    // One that is refused has only an end.
+    const began: AgentEvent[] = labels.has(id) ? [] : [{ type: 'action', id, label, phase: 'started' }]
+    labels.set(id, label)
+    if (update.status !== 'completed' && update.status !== 'failed') return began
+    speech.acted()
+    return [...began, { type: 'action', id, label, phase: update.status === 'failed' ? 'failed' : 'ended' }]
+  }
+
+  return {
+    begun: () => begun,
+    update(update: Json): readonly AgentEvent[] {
+      switch (update.sessionUpdate) {
+        case 'agent_message_chunk':
+          return heard(speech.said(string(object(update.content).text)))
+        case 'agent_thought_chunk':
+          return heard([])
+        case 'tool_call':
+        case 'tool_call_update':
+          return heard(acted(update))
+        default:
+          return []
+      }
+    },
+    answer(answer: Answer): readonly AgentEvent[] {
+      if (!answer.ok) return [ofRefusal(answer)]
+      const quota = object(object(answer.result._meta).quota)
+      const tokens = object(quota.token_count)
+      const model = string(objects(quota.model_usage)[0]?.model) || undefined
+      return heard([
+        used(tokens.input_tokens, tokens.output_tokens, model),
+        ofStop(string(answer.result.stopReason), speech.answer()),
+      ])
+    },
+  }
+}
+
+function labelOf(update: Json): string {
+  const title = string(update.title).replace(/\s+/g, ' ').slice(0, 80)
+  const kind = string(update.kind)
+  return [kind === 'other' ? '' : kind, title].filter(Boolean).join(': ') || 'tool'
+}
+
+function ofStop(reason: string, text: string): Ended {
+  switch (reason) {
+    case 'end_turn':
+      return { type: 'ended', ok: true, text }
+    case 'cancelled':
+      return stopped
+    case 'max_turn_requests':
+      return { type: 'ended', ok: false, why: 'max-turns', detail: 'it went round in circles, or too many times' }
+    default:
+      return { type: 'ended', ok: false, why: 'refused', detail: reason || 'it did not say why it stopped' }
+  }
+}
+
+/** Errors of the service carry its status. -32000: it is not logged in. */
+export function ofRefusal({ code, message, data }: Extract<Answer, { ok: false }>): Ended {
+  const status = code === -32000 ? 401 : code !== null && code >= 400 && code < 600 ? code : 0
+  const ended = failed(string(data.details) || message, status)
+  // Who can still say why is not broken, and all other sessions are in the same process.
+  return ended.ok || ended.why !== 'crashed' ? ended : { ...ended, why: 'refused' }
+}
+
+export const stopped: Ended = { type: 'ended', ok: false, why: 'stopped', detail: 'the run was stopped' }
+
+export const ofEnd = (how: ProcessEnd, begun: boolean): Ended =>
+  endOf(how, { line: () => [], end: end => silentEnd(end, begun) })

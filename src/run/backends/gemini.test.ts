@@ -1,0 +1,229 @@
+// What of gemini the contract does not reach: its tools as rules, its MCP servers, its last words, and a session that is too young.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { AgentEvent, McpServer, Turn } from '../../base/agent.ts'
+import type { Clock } from '../../base/time.ts'
+import { openCliBackend } from '../cli.ts'
+import { openPool } from '../pool.ts'
+import { openScratch } from '../scratch.ts'
+import { gemini } from './gemini.ts'
+import { acpServer, settingOf } from './gemini-mcp.ts'
+import { policyFor } from './gemini-policy.ts'
+import { readTurn } from './gemini-turn.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'aetheel-gemini-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+const turn = (given: Partial<Turn> = {}): Turn => ({
+  prompt: 'hello',
+  systemPrompt: 'You are a test.',
+  session: null,
+  model: null,
+  maxTurns: 25,
+  allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch', 'Bash'],
+  permissionMode: 'bypassPermissions',
+  mcpServers: [],
+  workingDir: home,
+  scratchDir: home,
+  ...given,
+})
+
+describe('its policy', () => {
+  const rules = (given: Partial<Turn>) =>
+    policyFor(turn(given))
+      .split('[[rule]]\n')
+      .slice(1)
+      .map(text =>
+        Object.fromEntries(
+          text
+            .trim()
+            .split('\n')
+            .map(line => line.split(' = ', 2))
+            .map(([name = '', value = '']) => [name, JSON.parse(value)]),
+        ),
+      )
+  /** The tools that are there as a whole. */
+  const tools = (given: Partial<Turn>) =>
+    rules(given)
+      .flatMap(rule => (Array.isArray(rule.toolName) && rule.decision === 'allow' ? rule.toolName : []))
+      .filter(tool => tool !== 'activate_skill' && !tool.includes('mcp'))
+      .sort()
+
+  test('denies whatever it does not name, below all that it allows', () => {
+    const [first, ...others] = rules({})
+    expect(first).toEqual({ toolName: '*', decision: 'deny', priority: 900 })
+    for (const rule of others) expect(rule).toMatchObject({ decision: 'allow', priority: 950 })
+  })
+
+  test('has the tools that were allowed under its own names', () => {
+    expect(tools({ allowedTools: ['Grep', 'Write'] })).toEqual(['grep_search', 'write_file'])
+    expect(tools({ allowedTools: ['Bash'] })).toContain('run_shell_command')
+    expect(tools({ allowedTools: ['constructor', 'Nothing'] })).toEqual([])
+  })
+
+  test('leaves out what would have to be asked for', () => {
+    const allowedTools = ['Grep', 'Write', 'Bash', 'WebFetch']
+    expect(tools({ allowedTools, permissionMode: 'plan' })).toEqual(['grep_search'])
+    expect(tools({ allowedTools, permissionMode: 'default' })).toEqual(['grep_search'])
+    expect(tools({ allowedTools, permissionMode: 'acceptEdits' })).toEqual(['grep_search', 'write_file'])
+  })
+
+  test('allows commands that begin so, or are just that', () => {
+    const commands = (...allowedTools: string[]) =>
+      rules({ allowedTools }).filter(rule => rule.toolName === 'run_shell_command')
+    expect(commands('Bash(git log:*)')).toMatchObject([{ commandPrefix: 'git log' }])
+    expect(commands('Bash(npm run *)')).toMatchObject([{ commandPrefix: 'npm run' }])
+    expect(commands('Bash(ls -l.)')).toMatchObject([{ commandRegex: 'ls -l\\."' }])
+    expect(commands('Bash', 'Bash(git log:*)')).toEqual([])
+  })
+
+  test('has the tools of MCP servers where nothing is asked, and else those that are named', () => {
+    const servers = (given: Partial<Turn>) => rules(given).filter(rule => 'mcpName' in rule)
+    expect(servers({})).toMatchObject([{ mcpName: '*', toolName: '*' }])
+    const allowedTools = ['mcp__gw', 'mcp__db__query']
+    expect(servers({ allowedTools, permissionMode: 'default' })).toMatchObject([
+      { mcpName: 'gw', toolName: '*' },
+      { mcpName: 'db', toolName: 'query' },
+    ])
+    expect(servers({ allowedTools, permissionMode: 'plan' })).toEqual([])
+  })
+
+  test('what was allowed in part and cannot be is said', () => {
+    expect(gemini.ignores(turn())).toEqual([])
+    expect(gemini.ignores(turn({ allowedTools: ['Bash(git log:*)', 'Read(./src/**)'] }))).toEqual([
+      expect.stringContaining('Read(./src/**)'),
+    ])
+  })
+})
+
+describe('its MCP servers', () => {
+  const local: McpServer = { name: 'gw', command: 'serve', args: ['$HOME'], env: { KEY: 'pa$$word${HOME}' } }
+  const remote: McpServer = { name: 'far', url: 'https://example.com/$x', headers: { Authorization: 'Bearer $t' } }
+  /** As gemini replaces variables in its settings, and then once more in what it hands to a server. */
+  const inSettings = (text: string) =>
+    text.replace(/\$(?:(\w+)|{([^}]+?)(?::-([^}]*))?})/g, (all, one, two, or) =>
+      (one || two) === 'HOME' ? '/home/user' : (or ?? all),
+    )
+  const inServer = (text: string) => text.replaceAll('\\$', '$')
+
+  test('keep what looks like a variable in their settings', () => {
+    const [name, setting] = settingOf(local)
+    const { args, env } = setting as { args: string[]; env: Record<string, string> }
+    expect([name, args.map(inSettings)]).toEqual(['gw', ['$HOME']])
+    expect(inServer(inSettings(env.KEY ?? ''))).toBe('pa$$word${HOME}')
+    const { httpUrl, headers } = settingOf(remote)[1] as { httpUrl: string; headers: Record<string, string> }
+    expect(inSettings(httpUrl)).toBe('https://example.com/$x')
+    expect(inServer(inSettings(headers.Authorization ?? ''))).toBe('Bearer $t')
+  })
+
+  test('are told over ACP with their variables and headers in pairs', () => {
+    expect(acpServer(local)).toEqual({
+      name: 'gw',
+      command: 'serve',
+      args: ['$HOME'],
+      env: [{ name: 'KEY', value: 'pa\\$\\$word\\${HOME}' }],
+    })
+    expect(acpServer(remote)).toMatchObject({ type: 'http', url: 'https://example.com/$x' })
+  })
+
+  test('never stand on the command line, nor in the environment', () => {
+    const given = turn({ mcpServers: [local] })
+    const told = [...gemini.arguments(given, home), ...Object.values(gemini.environment(given, home, {}))]
+    expect(told.join('\n')).not.toContain('word')
+  })
+})
+
+test('an exit without a login is told as such, and so is a folder without any session', () => {
+  const end = (code: number, stderr: string) =>
+    gemini.read(turn()).end({ code, signal: null, stderr, trouble: null, detail: '' })
+  expect(end(41, 'Please set an Auth method')).toMatchObject({ why: 'not-logged-in' })
+  expect(end(42, 'Error resuming session: No previous sessions found for this project.')).toMatchObject({
+    why: 'session-lost',
+  })
+})
+
+describe('a turn over ACP', () => {
+  const ended = (result: object) =>
+    readTurn('s')
+      .answer({ ok: true, result: { ...result } })
+      .at(-1)
+
+  test.each([
+    ['end_turn', { ok: true }],
+    ['cancelled', { ok: false, why: 'stopped' }],
+    ['max_turn_requests', { ok: false, why: 'max-turns' }],
+    ['refusal', { ok: false, why: 'refused' }],
+    ['something new', { ok: false, why: 'refused' }],
+  ])('that stops with %s', (stopReason, end) => expect(ended({ stopReason })).toMatchObject(end))
+
+  test.each([
+    [-32000, 'Authentication required.', 'not-logged-in'],
+    [429, 'Rate limit exceeded. Try again later.', 'rate-limited'],
+    [500, 'server error', 'overloaded'],
+    // Not `crashed`: it would cost all others their process.
+    [-32603, 'Internal error', 'refused'],
+  ])('that is answered with the error %i', (code, message, why) =>
+    expect(readTurn('s').answer({ ok: false, code, message, data: {} })).toMatchObject([{ ok: false, why }]),
+  )
+
+  test('a tool that is refused begins and fails', () => {
+    const update = { sessionUpdate: 'tool_call_update', toolCallId: 't', status: 'failed', kind: 'execute' }
+    expect(readTurn('s').update(update)).toMatchObject([
+      { type: 'started', session: 's' },
+      { type: 'action', id: 't', phase: 'started' },
+      { type: 'action', id: 't', phase: 'failed' },
+    ])
+  })
+})
+
+/** The real one, since gemini looks at it too; nothing here waits for it. */
+const clock: Clock = {
+  now: () => Date.now(),
+  sleep: (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve())),
+}
+
+test('a session of this minute is not loaded, which would wipe it out, but gets a process of its own', async () => {
+  const pool = openPool({
+    rules: { most: 1, memoryBytes: 4e9, idleMs: 60_000 },
+    clock,
+    tell: () => undefined,
+    memoryOf: () => 1,
+  })
+  const parts = {
+    program: join(import.meta.dirname, '../../../test/fakes/gemini.mjs'),
+    environment: { PATH: process.env.PATH, HOME: home },
+    handOn: [],
+    extra: {},
+    scrub: (text: string) => text,
+    scratch: openScratch(join(home, 'runs')),
+  }
+  const run = async (way: typeof pool | null, prompt: string, session: Turn['session']) => {
+    const events: AgentEvent[] = []
+    const scratchDir = mkdtempSync(join(home, 'run-'))
+    const given = turn({ prompt, session, scratchDir })
+    const backend = openCliBackend(gemini, { ...parts, pool: way })
+    for await (const event of backend.run(given, new AbortController().signal)) events.push(event)
+    return events.at(-1)
+  }
+  const argumentsOf = (prompt: string): string[] => {
+    const lines = readFileSync(join(home, '.claude-stand-in', 'journal.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+    return lines.map(line => JSON.parse(line)).find(entry => entry.prompt === prompt).args
+  }
+  const [young, old] = [crypto.randomUUID(), crypto.randomUUID()]
+  const chats = join(home, '.gemini', 'tmp', 'space', 'chats')
+  mkdirSync(chats, { recursive: true })
+  for (const ahead of [0, 1]) {
+    const minute = new Date(clock.now() + ahead * 60_000).toISOString().slice(0, 16).replace(':', '-')
+    writeFileSync(join(chats, `session-${minute}-${young.slice(0, 8)}.jsonl`), '')
+  }
+  for (const id of [young, old]) await run(null, 'one', { id, resume: false })
+  expect(await run(pool, 'young', { id: young, resume: true })).toMatchObject({ ok: true, text: 'turn 2: young' })
+  expect(await run(pool, 'old', { id: old, resume: true })).toMatchObject({ ok: true, text: 'turn 2: old' })
+  expect(argumentsOf('young')).not.toContain('--acp')
+  expect(argumentsOf('old')).toContain('--acp')
+  await pool.close()
+})

@@ -1,0 +1,112 @@
+// A small HTTP client for a server of ours on loopback: JSON calls, and one stream of events.
+import { StringDecoder } from 'node:string_decoder'
+import { type Json, parseLine } from '../json.ts'
+import { outputLimits } from '../process.ts'
+
+export interface Reply {
+  readonly status: number
+  /** Empty where it was no JSON object. */
+  readonly body: Json
+}
+
+export interface Loopback {
+  /** Rejects when the connection breaks before the reply is whole. `patienceMs` 0: it may take as long as it likes. */
+  call(method: 'GET' | 'POST', path: string, body?: Json, patienceMs?: number): Promise<Reply>
+  /** Resolves when the stream is open, with a promise for its end. `heard` must not throw. */
+  listen(path: string, heard: (event: Json) => void): Promise<{ readonly closed: Promise<void> }>
+}
+
+const usualPatienceMs = 30_000
+
+export function openLoopback(url: string, user: string, password: string): Loopback {
+  // An import of node:http brings much along that is never used here; so does fetch.
+  const http = process.getBuiltinModule('node:http')
+  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+
+  function send(method: string, path: string, body?: Json) {
+    const request = http.request(`${url}${path}`, {
+      method,
+      agent: false,
+      headers: { authorization, ...(body ? { 'content-type': 'application/json' } : {}) },
+    })
+    request.end(body ? JSON.stringify(body) : undefined)
+    return request
+  }
+
+  return {
+    call: (method, path, body, patienceMs = usualPatienceMs) =>
+      new Promise((resolve, reject) => {
+        const request = send(method, path, body)
+        const late = () => request.destroy(new Error(`no answer to ${method} ${path}`))
+        const patience = patienceMs > 0 ? setTimeout(late, patienceMs) : undefined
+        request.on('close', () => {
+          clearTimeout(patience)
+          reject(new Error('the connection was closed'))
+        })
+        request.on('error', reject)
+        request.on('response', response => {
+          const pieces: Buffer[] = []
+          let size = 0
+          response.on('data', (piece: Buffer) => {
+            size += piece.length
+            if (size > outputLimits.line) request.destroy(new Error('the answer is too long'))
+            else pieces.push(piece)
+          })
+          response.on('error', reject)
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, body: parseLine(Buffer.concat(pieces).toString()) ?? {} }),
+          )
+        })
+      }),
+
+    listen: (path, heard) =>
+      new Promise((resolve, reject) => {
+        const request = send('GET', path)
+        const late = () => request.destroy(new Error('no stream of events'))
+        const patience = setTimeout(late, usualPatienceMs)
+        const closed = new Promise<void>(over => {
+          request.on('close', () => {
+            clearTimeout(patience)
+            reject(new Error('the connection was closed'))
+            over()
+          })
+        })
+        request.on('error', reject)
+        request.on('response', response => {
+          if (response.statusCode !== 200) return void request.destroy(new Error(`status ${response.statusCode}`))
+          const stream = readStream(heard, outputLimits.line)
+          response.on('data', (piece: Buffer) => {
+            if (!stream.feed(piece)) request.destroy()
+          })
+          response.on('error', reject)
+          clearTimeout(patience)
+          resolve({ closed })
+        })
+      }),
+  }
+}
+
+/** Server-sent events with a JSON object each; what is none is passed over. `feed` is false when a line gets too long. */
+export function readStream(heard: (event: Json) => void, longest: number): { feed(piece: Buffer): boolean } {
+  const decoder = new StringDecoder('utf8')
+  let partial: string[] = []
+  let length = 0
+
+  const take = (line: string) => {
+    const event = line.startsWith('data:') ? parseLine(line.slice('data:'.length)) : null
+    if (event) heard(event)
+  }
+  return {
+    feed(piece) {
+      const [first = '', ...others] = decoder.write(piece).split('\n')
+      partial.push(first)
+      length += first.length
+      for (const next of others) {
+        take(partial.join(''))
+        partial = [next]
+        length = next.length
+      }
+      return length <= longest
+    },
+  }
+}

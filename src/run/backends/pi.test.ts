@@ -1,0 +1,86 @@
+// What of pi the contract does not reach: which tools it gets, what it is told apart from the words, and its refusals.
+import { expect, test } from 'vitest'
+import type { Turn } from '../../base/agent.ts'
+import { pi } from './pi.ts'
+
+const turn = (given: Partial<Turn> = {}): Turn => ({
+  prompt: 'hello',
+  systemPrompt: 'You are a test.',
+  session: null,
+  model: null,
+  maxTurns: 25,
+  allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch', 'Bash'],
+  permissionMode: 'bypassPermissions',
+  mcpServers: [],
+  workingDir: '/space',
+  scratchDir: '/scratch',
+  ...given,
+})
+
+const toolsOf = (given: Partial<Turn>) => {
+  const list = pi.arguments(turn(given), '/scratch')
+  return list.includes('--no-tools') ? [] : list[list.indexOf('--tools') + 1]?.split(',').sort()
+}
+
+test('it gets the tools that were allowed under its own names, and no other', () => {
+  expect(toolsOf({})).toEqual(['bash', 'edit', 'find', 'grep', 'ls', 'read', 'write'])
+  expect(toolsOf({ allowedTools: ['Grep', 'WebSearch', 'Task', 'mcp__x__y'] })).toEqual(['grep'])
+  expect(toolsOf({ allowedTools: [] })).toEqual([])
+  expect(toolsOf({ allowedTools: ['WebFetch'] })).toEqual([])
+  expect(toolsOf({ allowedTools: ['constructor', 'toString'] })).toEqual([])
+})
+
+test('it never asks, so what would have to be asked for is not there', () => {
+  expect(toolsOf({ permissionMode: 'plan' })).toEqual(['find', 'grep', 'ls', 'read'])
+  expect(toolsOf({ permissionMode: 'default' })).toEqual(['find', 'grep', 'ls', 'read'])
+  expect(toolsOf({ permissionMode: 'acceptEdits' })).toEqual(['edit', 'find', 'grep', 'ls', 'read', 'write'])
+})
+
+test('a tool that was allowed in part is not there, and it says so; so does it of MCP servers', () => {
+  expect(pi.ignores(turn())).toEqual([])
+  const narrowed = { allowedTools: ['Read', 'Bash(git log:*)', 'WebFetch(domain:example.com)'] }
+  expect(toolsOf(narrowed)).toEqual(['ls', 'read'])
+  expect(pi.ignores(turn(narrowed))).toEqual([expect.stringContaining('Bash(git log:*)')])
+  const server = { name: 'gw', command: 'x', args: [], env: { KEY: 'sesame' } }
+  expect(pi.ignores(turn({ mcpServers: [server] }))).toEqual([expect.stringContaining('MCP')])
+})
+
+test('a prompt that is not taken ends the turn, and a missing key is a missing login', () => {
+  const refusal = (error: string) =>
+    pi.read(turn()).line(said({ type: 'response', command: 'prompt', success: false, error }))
+  expect(refusal('No API key found for anthropic.')).toMatchObject([{ type: 'ended', ok: false, why: 'not-logged-in' }])
+  expect(refusal('Something else')).toMatchObject([{ type: 'ended', ok: false, why: 'crashed' }])
+})
+
+test('a session of another folder is lost: nobody is there to agree to a copy', () => {
+  const stderr = 'Session found in different project: /elsewhere\nFork this session into current directory? [y/N] '
+  expect(pi.read(turn()).end({ code: 0, signal: null, stderr, trouble: null, detail: '' })).toMatchObject({
+    ok: false,
+    why: 'session-lost',
+  })
+})
+
+test('a turn that its own retries begin anew has started once, and what all of it used is added up', () => {
+  const reader = pi.read(turn())
+  const message = {
+    role: 'assistant',
+    model: 'm',
+    content: [{ type: 'text', text: 'x' }],
+    usage: { input: 5, output: 2 },
+  }
+  const events = [
+    { type: 'response', command: 'get_state', success: true, data: { sessionId: 's' } },
+    { type: 'agent_start' },
+    { type: 'message_end', message: { ...message, stopReason: 'error', errorMessage: '500' } },
+    { type: 'agent_start' },
+    { type: 'message_end', message: { ...message, stopReason: 'stop' } },
+    { type: 'agent_settled' },
+  ].flatMap(line => reader.line(said(line)))
+  expect(events).toEqual([
+    { type: 'started', session: 's' },
+    { type: 'usage', usage: { inputTokens: 10, outputTokens: 4, costUsd: 0 }, of: 'turn', model: 'm' },
+    { type: 'ended', ok: true, text: 'x' },
+  ])
+})
+
+const said = (line: object) => JSON.stringify(line)

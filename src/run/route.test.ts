@@ -1,0 +1,73 @@
+// Who answers: the conversation's own choice, the kind of event, the default, and the stand-bys behind them.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Backend, backendNames } from '../base/agent.ts'
+import { openRoutes, type RouteParts, type Wish } from './route.ts'
+
+const backend = (name: string): Backend => ({
+  name,
+  takesSessionIds: true,
+  check: async () => ({ ok: true, detail: '' }),
+  async *run() {},
+  ignores: () => [],
+  prepare: async () => undefined,
+})
+const opened = new Map(backendNames.map(name => [name as string, backend(name)]))
+const nothing: Wish = { backend: null, model: null }
+
+const routes = (given: Partial<RouteParts> = {}, choice = nothing) =>
+  openRoutes({
+    main: { backend: opened.get('claude')!, model: 'opus' },
+    models: {},
+    fallback: [],
+    named: name => opened.get(name) ?? null,
+    choice: () => choice,
+    ...given,
+  })
+const names = (list: readonly { backend: Backend; model: string | null }[]) =>
+  list.map(({ backend: { name }, model }) => (model ? `${name}/${model}` : name))
+
+test('the main backend with its model, unless the kind of event or the conversation says otherwise', () => {
+  expect(names(routes()('l', 'message'))).toEqual(['claude/opus'])
+  const models = {
+    default: { backend: 'codex', model: null },
+    cron: { backend: null, model: 'mini' },
+    hook: { backend: 'pi', model: 'p' },
+  }
+  const route = routes({ models })
+  expect(names(route('l', 'message'))).toEqual(['codex'])
+  expect(names(route('l', 'cron'))).toEqual(['codex/mini'])
+  expect(names(route('l', 'hook'))).toEqual(['pi/p'])
+  expect(names(route('l', 'webhook'))).toEqual(['codex'])
+  expect(names(routes({ models }, { backend: 'gemini', model: 'flash' })('l', 'cron'))).toEqual(['gemini/flash'])
+  expect(names(routes({}, { backend: 'claude', model: 'haiku' })('l', 'message'))).toEqual(['claude/haiku'])
+})
+
+test('a model never wanders to another backend', () => {
+  expect(names(routes({}, { backend: 'codex', model: null })('l', 'message'))).toEqual(['codex'])
+  expect(names(routes({ fallback: ['codex'] })('l', 'message'))).toEqual(['claude/opus', 'codex'])
+})
+
+test('for any configuration there is somebody, each once, and the stand-bys in their order', () => {
+  const name = fc.constantFrom(...backendNames, 'gone')
+  const wish = fc.record({ backend: fc.option(name), model: fc.option(fc.string({ minLength: 1 })) })
+  fc.assert(
+    fc.property(
+      fc.array(name),
+      wish,
+      wish,
+      fc.constantFrom('message', 'cron', 'report'),
+      (fallback, byDefault, choice, kind) => {
+        const list = routes({ fallback, models: { default: byDefault } }, choice)('l', kind).map(
+          one => one.backend.name,
+        )
+        expect(list.length).toBeGreaterThan(0)
+        expect(new Set(list).size).toBe(list.length)
+        const [first, ...rest] = list
+        const expected = [...new Set(fallback)].filter(one => opened.has(one) && one !== first)
+        expect(rest).toEqual(expected)
+      },
+    ),
+    { numRuns: 200 },
+  )
+})

@@ -1,0 +1,66 @@
+// Who answers an event: what was chosen for the conversation, else for this kind of event, else for all; then the stand-bys.
+import type { Backend } from '../base/agent.ts'
+import type { Happening, LaneKey } from '../base/event.ts'
+
+export const tasks = ['default', 'heartbeat', 'cron', 'subagent', 'hook', 'webhook'] as const
+export type Task = (typeof tasks)[number]
+
+/** Null: as it is otherwise. */
+export interface Wish {
+  readonly backend: string | null
+  readonly model: string | null
+}
+
+export interface Candidate {
+  readonly backend: Backend
+  readonly model: string | null
+}
+
+export interface RouteParts {
+  readonly main: Candidate
+  readonly models: Readonly<Partial<Record<Task, Wish>>>
+  /** Names of backends that take over when one cannot answer, in this order. */
+  readonly fallback: readonly string[]
+  /** Null: there is no such backend. */
+  named(name: string): Backend | null
+  choice(lane: LaneKey): Wish
+}
+
+/** At least one, each backend once. */
+export type Route = (lane: LaneKey, kind: Happening['kind']) => readonly [Candidate, ...Candidate[]]
+
+export function openRoutes({ main, models, fallback, named, choice }: RouteParts): Route {
+  /** A model belongs to its backend: another backend without a word about the model takes its own default. */
+  const wished = (wish: Wish | undefined, otherwise: Candidate): Candidate => {
+    const backend = wish?.backend ? (named(wish.backend) ?? otherwise.backend) : otherwise.backend
+    return { backend, model: wish?.model ?? (backend === otherwise.backend ? otherwise.model : null) }
+  }
+  return (lane, kind) => {
+    const forAll = wished(models.default, main)
+    const task = taskOf(kind)
+    const forTask = task === 'default' ? forAll : wished(models[task], forAll)
+    const first = wished(choice(lane), forTask)
+    const others = fallback
+      .flatMap(name => named(name) ?? [])
+      .map(backend => wished({ backend: backend.name, model: null }, main))
+    const seen = new Set([first.backend.name])
+    const standBys = others.filter(({ backend: { name } }) => !seen.has(name) && seen.add(name))
+    return [first, ...standBys]
+  }
+}
+
+function taskOf(kind: Happening['kind']): Task {
+  switch (kind) {
+    case 'heartbeat':
+    case 'cron':
+    case 'hook':
+    case 'webhook':
+      return kind
+    case 'message':
+    case 'command':
+    case 'report':
+      return 'default'
+    default:
+      return kind satisfies never
+  }
+}

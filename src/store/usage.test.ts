@@ -1,0 +1,58 @@
+// What turns took, and what was settled for a conversation, on a real database.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Signal } from '../base/signal.ts'
+import { openConversations } from './conversations.ts'
+import { type Database, openDatabase } from './database.ts'
+import { openUsage } from './usage.ts'
+
+let dir: string
+let db: Database
+let now = 1000
+const clock = { now: () => now, sleep: async () => undefined }
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'aetheel-usage-'))
+  db = openDatabase(join(dir, 'test.db'))
+})
+afterEach(async () => {
+  await db.close()
+  rmSync(dir, { recursive: true })
+})
+
+const ended = (given: Partial<Extract<Signal, { type: 'turn-ended' }>>): Signal => ({
+  ...{ type: 'turn-ended', id: 1, lane: 'l', source: 'webchat', kind: 'message', person: 'owner' },
+  ...{ backend: 'claude', model: 'opus', ms: 12.4, firstWordMs: 3.2, ok: true, why: null, detail: '' },
+  usage: { inputTokens: 10, outputTokens: 2, costUsd: 0.25 },
+  ...given,
+})
+
+test('turns are summed by backend and model since a time; a cost that nobody told is not zero', async () => {
+  const usage = openUsage(db, clock)
+  usage.listen(ended({}))
+  now = 2000
+  usage.listen(ended({}))
+  usage.listen(ended({ ok: false, why: 'crashed', usage: null }))
+  usage.listen(ended({ backend: 'codex', model: null, usage: { inputTokens: 5, outputTokens: 1, costUsd: null } }))
+  expect(usage.since(0)).toEqual([
+    { backend: 'claude', model: 'opus', turns: 3, failed: 1, inputTokens: 20, outputTokens: 4, costUsd: 0.5 },
+    { backend: 'codex', model: null, turns: 1, failed: 0, inputTokens: 5, outputTokens: 1, costUsd: null },
+  ])
+  expect(usage.since(1500)[0]).toMatchObject({ turns: 2, costUsd: 0.25 })
+  await usage.forgetBefore(1500)
+  expect(usage.since(0)[0]).toMatchObject({ turns: 2 })
+})
+
+test('a conversation keeps its choice when it begins anew, and the other way round', async () => {
+  const conversations = openConversations(db, clock)
+  expect(conversations.choice('l')).toEqual({ backend: null, model: null })
+  await conversations.choose('l', { backend: 'codex', model: 'm' })
+  await conversations.beginAnew('l')
+  expect(conversations.choice('l')).toEqual({ backend: 'codex', model: 'm' })
+  await conversations.choose('l', { backend: null, model: null })
+  expect(conversations.choice('l')).toEqual({ backend: null, model: null })
+  expect(conversations.freshFrom('l')).toBe(0)
+  expect(conversations.freshFrom('other')).toBe(0)
+})

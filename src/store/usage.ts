@@ -1,0 +1,60 @@
+// What each turn took: tokens, money, time. Written down as it ends, summed up when somebody asks.
+import type { Signal } from '../base/signal.ts'
+import type { Clock } from '../base/time.ts'
+import type { Database } from './database.ts'
+
+export interface UsageSum {
+  readonly backend: string
+  readonly model: string | null
+  readonly turns: number
+  readonly failed: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Null: none of these turns told what it cost. */
+  readonly costUsd: number | null
+}
+
+export interface UsageBook {
+  listen(signal: Signal): void
+  /** Since then, by backend and model, the most used first. */
+  since(at: number): readonly UsageSum[]
+  forgetBefore(at: number): Promise<void>
+}
+
+export function openUsage(db: Database, clock: Clock): UsageBook {
+  const insert = db.prepare(
+    `INSERT INTO turns (event, at, lane, source, kind, person, backend, model, ms, first_word_ms, input_tokens, output_tokens, cost_usd, ok, why)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const sums = db.prepare(
+    `SELECT backend, model, count(*) AS turns, sum(1 - ok) AS failed, total(input_tokens) AS input, total(output_tokens) AS output,
+       sum(cost_usd) AS cost
+     FROM turns WHERE at >= ? GROUP BY backend, model ORDER BY turns DESC, backend, model`,
+  )
+  const forget = db.prepare('DELETE FROM turns WHERE at < ?')
+  return {
+    listen(signal) {
+      if (signal.type !== 'turn-ended') return
+      const { id, lane, source, kind, person, backend, model, ms, firstWordMs, usage, ok, why } = signal
+      db.mark(() =>
+        insert.run(
+          ...[id, clock.now(), lane, source, kind, person, backend, model, Math.round(ms), rounded(firstWordMs)],
+          ...[usage?.inputTokens ?? null, usage?.outputTokens ?? null, usage?.costUsd ?? null, ok ? 1 : 0, why],
+        ),
+      )
+    },
+    since: at =>
+      sums.all(at).map(row => ({
+        backend: String(row.backend),
+        model: row.model === null ? null : String(row.model),
+        turns: Number(row.turns),
+        failed: Number(row.failed),
+        inputTokens: Number(row.input),
+        outputTokens: Number(row.output),
+        costUsd: row.cost === null ? null : Number(row.cost),
+      })),
+    forgetBefore: async at => void (await db.write(() => forget.run(at))),
+  }
+}
+
+const rounded = (ms: number | null) => (ms === null ? null : Math.round(ms))

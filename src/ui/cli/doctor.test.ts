@@ -1,0 +1,125 @@
+// `aetheel doctor` on paper and on a terminal.
+import { expect, test } from 'vitest'
+import { fakeTerminal } from '../../../test/fakes/terminal.ts'
+import type { Check, CliPorts, Finding } from './ports.ts'
+import { runCli } from './program.ts'
+
+const ports = (doctor: CliPorts['doctor']): CliPorts => ({
+  start: async () => 0,
+  find: async () => null,
+  embed: async () => Promise.reject(new Error('no gateway in this test')),
+  doctor,
+  config: async () => ({ ok: true, values: [], warnings: [] }),
+  initConfig: async () => ({ path: '', created: false }),
+})
+
+const finding = (...checks: Check[]): CliPorts['doctor'] =>
+  async function* (): AsyncGenerator<Finding> {
+    yield { type: 'doing', what: 'looking around' }
+    for (const check of checks) yield { type: 'check', check }
+  }
+
+async function run(args: readonly string[], doctor: CliPorts['doctor'], terminal = fakeTerminal()) {
+  const code = await runCli(['doctor', ...args], ports(doctor), terminal, '1.2.3')
+  return { code, out: terminal.out(), err: terminal.err() }
+}
+
+const good: Check = { name: 'node', status: 'ok', detail: '24.1.0' }
+const off: Check = { name: 'pi', status: 'off', detail: 'not installed', fix: '`npm install -g pi`' }
+const odd: Check = { name: 'disk', status: 'warn', detail: 'only 3 MB free', fix: 'Make room.' }
+const bad: Check = {
+  name: 'claude',
+  status: 'fail',
+  detail: 'the program "claude" was not found',
+  fix: 'Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`.',
+}
+
+test('on paper: a word, a name and a line each, and no colour', async () => {
+  expect(await run([], finding(good, odd, bad, off))).toEqual({
+    code: 1,
+    err: '',
+    out: [
+      'Aetheel 1.2.3',
+      '',
+      'ok    node           24.1.0',
+      'warn  disk           only 3 MB free',
+      '                     → Make room.',
+      'fail  claude         the program "claude" was not found',
+      '                     → Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`.',
+      '-     pi             not installed → `npm install -g pi`',
+      '',
+      '1 thing must be put right, and 1 thing to look at.',
+      '',
+    ].join('\n'),
+  })
+})
+
+test('nothing broken exits with 0, and says how to be sure', async () => {
+  expect(await run([], finding(good, off))).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nAll is well\. .*`npx aetheel doctor --live`\n$/),
+  })
+  expect(await run(['--live'], finding(good, odd, odd))).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nNothing is broken; 2 things to look at\.\n$/),
+  })
+})
+
+test('on a terminal: signs, lines that fit, commands whole, and what goes on meanwhile', async () => {
+  const terminal = fakeTerminal({ stdout: true, stderr: true })
+  const { out, err } = await run([], finding(good, bad), terminal)
+  expect(out).toContain('  ✓ node           24.1.0\n')
+  expect(out).toContain('  ✗ claude         the program "claude" was not found\n')
+  expect(out).toContain('`npm install -g @anthropic-ai/claude-code`')
+  for (const line of out.split('\n').slice(0, -2)) expect(line.length).toBeLessThanOrEqual(80)
+  expect(err).toContain('0 s · looking around')
+})
+
+test('in colour, commands need no backticks', async () => {
+  const terminal = fakeTerminal({ stdout: true })
+  Object.assign(terminal.stdout, { hasColors: () => true })
+  const { out } = await run([], finding(bad), terminal)
+  expect(out).toContain('\x1b[36mclaude\x1b[39m')
+  expect(out).not.toContain('`')
+})
+
+test('what a program wrote cannot steer the terminal', async () => {
+  const terminal = fakeTerminal({ stdout: true })
+  const { out } = await run([], finding({ ...good, detail: 'v1\x1b[2J\x07\rx' }), terminal)
+  expect(out).toContain('v1[2Jx')
+})
+
+test('--json has a stable shape and nothing beside it', async () => {
+  const { code, out, err } = await run(['--json'], finding(good, bad, off), fakeTerminal({ stdout: true }))
+  expect(JSON.parse(out)).toEqual({ ok: false, checks: [good, bad, off] })
+  expect({ code, err }).toEqual({ code: 1, err: '' })
+})
+
+test('the flags arrive, and a backend that nobody knows is a usage error', async () => {
+  const seen: unknown[] = []
+  const doctor: CliPorts['doctor'] = (flags, live) => {
+    seen.push([flags.backend, flags.configDir, live])
+    return finding()(flags, live, new AbortController().signal)
+  }
+  await run(['--backend', 'codex', '--live', '--config-dir', 'here'], doctor)
+  await run([], doctor)
+  expect(seen).toEqual([
+    ['codex', 'here', true],
+    [undefined, undefined, false],
+  ])
+  const wrong = await run(['--backend', 'clod'], doctor)
+  expect(wrong.code).toBe(2)
+  expect(wrong.err).toContain('known are claude, codex')
+})
+
+test('Ctrl-C stops it, and it leaves with 130', async () => {
+  const terminal = fakeTerminal()
+  const doctor: CliPorts['doctor'] = async function* (_flags, _live, signal) {
+    yield { type: 'check', check: good }
+    await new Promise(resolve => {
+      signal.addEventListener('abort', resolve, { once: true })
+      terminal.ctrlC()
+    })
+  }
+  expect(await run(['--json'], doctor, terminal)).toEqual({ code: 130, out: '', err: 'aetheel: stopped\n' })
+})
