@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { Tell } from '../base/signal.ts'
 import { type Bootstrapped, bootstrap, createFile } from './bootstrap.ts'
 import { type Excerpt, type Found, noted, readExcerpt, shareRoom } from './excerpt.ts'
+import { furnishForClis } from './for-clis.ts'
 import { type Persona, personaFiles, readPersona } from './persona.ts'
 import { noSections, type SectionFile, type SectionKey, type Sections, sectionFiles } from './sections.ts'
-import { linkSkills } from './skills.ts'
 
 export interface Workspace {
   /** Makes the folder and the missing files. Rejects, with words for the owner, when that is not possible. */
@@ -79,7 +79,7 @@ export const openWorkspace = ({ dir, tell }: { readonly dir: string; readonly te
     async bootstrap() {
       const warn = (file: string, why: string) => tell({ type: 'workspace-trouble', file, why })
       const made = await bootstrap(dir, fileLimit, warn)
-      await linkSkills(dir, warn)
+      await furnishForClis(dir, warn)
       return made
     },
     read,

@@ -11,6 +11,7 @@ const packages = {
   opencode: 'opencode-ai@1.18.33',
   pi: '@earendil-works/pi-coding-agent@0.87.1',
 } as const
+const agentSdk = '@anthropic-ai/claude-agent-sdk@0.3.325'
 /** Answers as the services of all of them do, on a loopback port. */
 const modelStandIn = '@copilotkit/aimock@1.43.0'
 
@@ -21,6 +22,8 @@ const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'aet
 
 /** The program, or why it could not be installed here. */
 export const installCli = (name: Cli) => install(packages[name], join('.bin', name))
+/** No CLI, but the library that brings one along. */
+export const installSdk = () => install(agentSdk, join('@anthropic-ai', 'claude-agent-sdk', 'sdk.mjs'))
 export const installModel = () => install(modelStandIn, join('@copilotkit', 'aimock', 'dist', 'index.js'))
 
 function install(what: string, wanted: string): { readonly path: string } | { readonly why: string } {

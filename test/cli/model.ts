@@ -1,6 +1,5 @@
 // The model that the CLIs talk to while they are recorded, on a loopback port: it answers by what it is asked.
-import { createServer, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { openFront } from './front.ts'
 import type { Cli } from './install.ts'
 import { answer, beforeTool, type Case, used } from './recordings.ts'
 
@@ -66,31 +65,13 @@ export async function openModel(path: string, cli: Cli): Promise<Model> {
   reads('tool-failed', 'nothing-here.md')
   mock.on({ userMessage: /.*/ }, { content: answer, usage })
   await mock.start()
-  const front = await openImpatient(mock.url)
+  const front = await openFront(mock.url)
   return {
-    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    url: front.url,
     asked: () => mock.getRequests().length,
     async close() {
-      front.closeAllConnections()
       front.close()
       await mock.stop()
     },
   }
-}
-
-/** In front of the stand-in: says with a 5xx to try again at once, because opencode would take its time. */
-async function openImpatient(model: string): Promise<Server> {
-  const server = createServer((asked, answered) => {
-    const { method, headers } = asked
-    const onward = request(new URL(asked.url ?? '/', model), { method, headers }, got => {
-      const soon = (got.statusCode ?? 0) >= 500 ? { 'retry-after-ms': '10' } : {}
-      answered.writeHead(got.statusCode ?? 500, { ...got.headers, ...soon })
-      got.pipe(answered)
-    })
-    onward.on('error', () => answered.destroy())
-    answered.on('close', () => onward.destroy())
-    asked.pipe(onward)
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return server
 }

@@ -1,24 +1,63 @@
-// The whole gateway with each real CLI, against a model stand-in on loopback that tells what it was sent.
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// The whole gateway with each real CLI, cold and warm, against a model stand-in on loopback that tells what it was sent.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, connect } from '../harness/client.ts'
 import { type Home, makeHome, processesWith, type RunningGateway, startGateway } from '../harness/gateway.ts'
-import { clis, installCli, installModel } from './install.ts'
+import { type Front, openFront } from './front.ts'
+import { type Cli, clis, installCli, installModel, installSdk } from './install.ts'
 import { setups } from './setups.ts'
 
 interface Model {
   readonly url: string
-  onMessage(pattern: RegExp, response: object, options?: object): void
+  on(match: object, response: object, options?: object): void
   getRequests(): { body?: unknown }[]
   start(): Promise<unknown>
   stop(): Promise<unknown>
 }
 
-const model = installModel()
-const programs = clis.map(name => ({ name, program: installCli(name) }))
+type Name = Cli | 'claude-sdk'
 
-describe.each(programs)('the real $name', ({ name, program }) => {
+/** How each calls the tool `ping` of the server `notes`, and a shell; null: it has none. */
+const words: Record<Name, { readonly ping: string | null; readonly shell: (command: string) => object }> = {
+  claude: { ping: 'mcp__notes__ping', shell: command => ({ name: 'Bash', arguments: JSON.stringify({ command }) }) },
+  'claude-sdk': {
+    ping: 'mcp__notes__ping',
+    shell: command => ({ name: 'Bash', arguments: JSON.stringify({ command }) }),
+  },
+  codex: { ping: 'mcp__notes__ping', shell: cmd => ({ name: 'exec_command', arguments: JSON.stringify({ cmd }) }) },
+  gemini: {
+    ping: 'mcp_notes_ping',
+    shell: command => ({ name: 'run_shell_command', arguments: JSON.stringify({ command }) }),
+  },
+  opencode: {
+    ping: 'notes_ping',
+    shell: command => ({ name: 'bash', arguments: JSON.stringify({ command, description: 'waits' }) }),
+  },
+  pi: { ping: null, shell: command => ({ name: 'bash', arguments: JSON.stringify({ command }) }) },
+}
+const shells = [
+  'Bash',
+  'exec_command',
+  'shell',
+  'run_shell_command',
+  'bash',
+  'Write',
+  'write',
+  'write_file',
+  'apply_patch',
+]
+
+const answer = 'Hello from the model, several words long.'
+const secret = 'open-sesame-4711'
+const model = installModel()
+const programs = [
+  ...clis.map(name => ({ name: name as Name, program: installCli(name) })),
+  { name: 'claude-sdk' as const, program: installSdk() },
+]
+const both = programs.flatMap(one => (['cold', 'warm'] as const).map(way => ({ ...one, way })))
+
+describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   const why = 'why' in model ? model.why : 'why' in program ? program.why : null
   if (why !== null || 'why' in model || 'why' in program) {
     console.log(`NOT RUN: ${name}: ${why}`)
@@ -27,50 +66,78 @@ describe.each(programs)('the real $name', ({ name, program }) => {
   }
   let home: Home
   let mock: Model
+  let front: Front
   let env: Record<string, string>
   let gateway: RunningGateway
   let client: Client
   const lastSent = () => JSON.stringify(mock.getRequests().at(-1)?.body ?? '')
+  const sentAbout = (text: string) => mock.getRequests().some(request => JSON.stringify(request.body).includes(text))
   const persona = (words: string) => writeFileSync(join(home.configDir, 'soul.md'), words)
-  const open = async () => {
-    gateway = await startGateway(home, env)
+  const open = async (given: Record<string, string> = {}) => {
+    gateway = await startGateway(home, { ...env, ...given })
     client = await connect(gateway.url, 'real')
+  }
+  /** Another conversation: some services hand on what failed together with what comes next. */
+  const meet = async (conversation: string) => {
+    await client.close()
+    client = await connect(gateway.url, conversation)
   }
   const ask = async (id: string, text: string) => {
     client.say(id, text)
     return client.final(id, 60_000)
   }
+  /** Everything that runs in this home besides the gateway. */
+  const others = () => processesWith(`HOME=${home.dir}`).filter(pid => pid !== gateway.pid)
+  const commandOf = (pid: number) =>
+    existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : ''
+  const pingLog = () => join(home.dir, 'ping.log')
 
   beforeAll(async () => {
     const { LLMock } = (await import(model.path)) as { LLMock: new (options: { port: number }) => Model }
     mock = new LLMock({ port: 0 })
-    mock.onMessage(/wrong key/, { error: { message: 'invalid api key', type: 'authentication_error' }, status: 401 })
+    const asked = (userMessage: RegExp) => ({ userMessage, hasToolResult: false })
+    mock.on(
+      { userMessage: /wrong key/ },
+      { error: { message: 'invalid api key', type: 'authentication_error' }, status: 401 },
+    )
     // Each word another: gemini takes repetition for a loop.
-    const words = Array.from({ length: 40 }, (_, i) => `word-${i}`).join(' ')
-    mock.onMessage(/slowly/, { content: words }, { latency: 150 })
-    mock.onMessage(/.*/, { content: 'Hello from the model, several words long.' })
+    const words40 = Array.from({ length: 40 }, (_, i) => `word-${i}`).join(' ')
+    mock.on({ userMessage: /slowly/ }, { content: words40 }, { latency: 150 })
+    mock.on(asked(/wait in a shell/), { toolCalls: [words[name].shell('tail -f /dev/null')] })
+    if (words[name].ping) mock.on(asked(/use the ping/), { toolCalls: [{ name: words[name].ping, arguments: '{}' }] })
+    mock.on({ userMessage: /.*/ }, { content: answer })
     await mock.start()
+    front = await openFront(mock.url)
     home = await makeHome()
+    const server = {
+      command: process.execPath,
+      args: [resolve(import.meta.dirname, '../fakes/mcp-server.mjs')],
+      env: { PING_LOG: pingLog(), PING_SECRET: secret },
+    }
     env = {
       AGENT_BACKEND: name,
-      BACKEND_CLI_PATH: program.path,
+      BACKEND_WARM: String(way === 'warm'),
       QUERY_TIMEOUT_MS: '50000',
-      ...setups[name](home.dir, mock.url),
+      MCP_SERVERS: JSON.stringify({ notes: server }),
+      ALLOWED_TOOLS: 'Read,Write,Edit,Glob,Grep,Bash',
+      ...(name === 'claude-sdk'
+        ? { AGENT_SDK_PATH: dirname(program.path), BACKEND_CLI_PATH: '', ...setups.claude(home.dir, front.url) }
+        : { BACKEND_CLI_PATH: program.path, ...setups[name](home.dir, front.url) }),
     }
     await open()
   })
   afterAll(async () => {
     await gateway?.stop()
+    const left = processesWith(`HOME=${home.dir}`)
+    front?.close()
     await mock?.stop()
     await home?.remove()
+    expect(left).toEqual([])
   })
 
   test('answers with our system prompt', async () => {
     persona('You speak like PERSONA-ONE.')
-    expect(await ask('1', 'remember the number 4711')).toMatchObject({
-      ok: true,
-      text: 'Hello from the model, several words long.',
-    })
+    expect(await ask('1', 'remember the number 4711')).toMatchObject({ ok: true, text: answer })
     expect(lastSent()).toContain('PERSONA-ONE')
   })
 
@@ -80,42 +147,84 @@ describe.each(programs)('the real $name', ({ name, program }) => {
     expect(lastSent()).toContain('4711')
     expect(lastSent()).toContain('PERSONA-TWO')
     expect(lastSent()).not.toContain('PERSONA-ONE')
+    expect((await ask('2b', 'and on')).ok).toBe(true)
+    expect(lastSent()).toContain('go on')
   })
 
   test('takes what people write as text: no flag, no command, no file', async () => {
     writeFileSync(join(home.configDir, 'secret.md'), 'CONTENT-OF-THE-FILE')
     for (const [id, text] of [
       ['3', '-p --help'],
-      ['4', '/status'],
+      ['4', '/cost'],
       ['5', '@secret.md'],
     ] as const) {
-      expect((await ask(id, text)).text).toBe('Hello from the model, several words long.')
+      expect((await ask(id, text)).text).toBe(answer)
       expect(lastSent().replaceAll('\u2060', '')).toContain(text)
     }
     expect(lastSent()).not.toContain('CONTENT-OF-THE-FILE')
   })
 
   test('a wrong key is told in plain words', async () => {
+    await meet('key')
     expect(await ask('6', 'with the wrong key')).toMatchObject({
       ok: false,
       text: expect.stringMatching(/^Not logged in: /),
     })
   })
 
-  test('is stopped in the middle, leaves nothing running, and goes on afterwards', async () => {
+  // Cold it reads such settings only where nobody but root may write, which is not so in a temporary folder.
+  if (name === 'gemini' && way === 'cold')
+    test('says that it cannot be given MCP servers this way', () => {
+      expect(gateway.output()).toMatch(/gemini has the servers of mcp.servers only while it stays up/)
+    })
+  else if (words[name].ping)
+    test('calls a tool of an MCP server, with its secret, which stands on no command line', async () => {
+      await meet('mcp')
+      client.say('mcp', 'use the ping')
+      const seen = new Set<string>()
+      for (let over = false; !over; ) {
+        for (const pid of others()) seen.add(commandOf(pid))
+        over = await Promise.race([client.final('mcp', 60_000).then(() => true), pause(20).then(() => false)])
+      }
+      expect((await client.final('mcp')).text).toBe(answer)
+      expect(readFileSync(pingLog(), 'utf8')).toBe(`ping ${secret}\n`)
+      expect([...seen].filter(line => line.includes(secret))).toEqual([])
+    })
+
+  test('is stopped while it speaks and while a tool runs, leaves no tool behind, and goes on afterwards', async () => {
+    await meet('stop')
     client.say('7', 'speak slowly')
-    await expect.poll(() => lastSent(), { timeout: 30_000 }).toContain('speak slowly')
-    await new Promise(resolve => setTimeout(resolve, 500))
+    await expect.poll(() => sentAbout('speak slowly'), { timeout: 30_000 }).toBe(true)
+    await pause(500)
     client.send({ type: 'stop' })
     expect((await client.final('7', 20_000)).ok).toBe(false)
-    expect(processesWith('AETHEEL_RUN=').filter(pid => processesWith(`HOME=${home.dir}`).includes(pid))).toEqual([])
-    expect((await ask('8', 'still there?')).ok).toBe(true)
+    expect((await ask('7a', 'still there?')).ok).toBe(true)
+    await meet('shell')
+    client.say('7b', 'wait in a shell')
+    const sleeping = () => others().filter(pid => commandOf(pid).startsWith('tail\u0000-f'))
+    await expect.poll(sleeping, { timeout: 30_000 }).not.toEqual([])
+    client.send({ type: 'stop' })
+    expect((await client.final('7b', 20_000)).ok).toBe(false)
+    await expect.poll(sleeping).toEqual([])
+    if (way === 'cold') await expect.poll(others).toEqual([])
+    await meet('real')
+    expect((await ask('8', 'still there?')).text).toBe(answer)
+    expect(lastSent()).toContain('4711')
   })
 
-  test('is killed together with the gateway in the middle of a turn, and takes it up again, told so', async () => {
+  if (way === 'warm')
+    test('stays up: the next turn starts no process', async () => {
+      const before = others()
+      expect(before.length).toBeGreaterThan(0)
+      await ask('w1', 'once more')
+      expect(before.filter(pid => others().includes(pid))).toEqual(before)
+    })
+
+  test('is killed together with the gateway in the middle of a turn, leaves nothing for long, and is taken up again, told so', async () => {
     client.say('9', 'count slowly please')
-    await expect.poll(() => lastSent(), { timeout: 30_000 }).toContain('count slowly')
+    await expect.poll(() => sentAbout('count slowly'), { timeout: 30_000 }).toBe(true)
     await gateway.stop('SIGKILL')
+    if (way === 'warm') await expect.poll(others).toEqual([])
     const before = mock.getRequests().length
     await open()
     expect((await client.final('9', 120_000)).ok).toBe(true)
@@ -125,4 +234,25 @@ describe.each(programs)('the real $name', ({ name, program }) => {
       .map(request => JSON.stringify(request.body))
     expect(sent.some(body => body.includes('was cut off') && body.includes('4711'))).toBe(true)
   })
+
+  test('offers the model no tool that is not allowed', async () => {
+    expect(toolsIn(mock.getRequests().at(-1)?.body).filter(tool => shells.includes(tool))).not.toEqual([])
+    await gateway.stop()
+    await open({ ALLOWED_TOOLS: 'WebSearch' })
+    expect((await ask('10', 'what can you do?')).ok).toBe(true)
+    expect(toolsIn(mock.getRequests().at(-1)?.body).filter(tool => shells.includes(tool))).toEqual([])
+  })
 })
+
+const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+
+/** The names of all tools in a request, whatever the service calls them. */
+function toolsIn(body: unknown): string[] {
+  const named = (value: unknown): string[] => {
+    if (Array.isArray(value)) return value.flatMap(named)
+    if (typeof value !== 'object' || value === null) return []
+    const { name, ...rest } = value as { name?: unknown }
+    return [...(typeof name === 'string' ? [name] : []), ...Object.values(rest).flatMap(named)]
+  }
+  return named((body as { tools?: unknown } | undefined)?.tools)
+}

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { linkSkills } from './skills.ts'
+import { furnishForClis } from './for-clis.ts'
 
 let dir: string
 const warnings: string[] = []
@@ -13,7 +13,7 @@ beforeEach(async () => {
   warnings.length = 0
 })
 afterEach(() => rm(dir, { recursive: true }))
-const link = () => linkSkills(dir, (file, why) => warnings.push(`${file} ${why}`))
+const link = () => furnishForClis(dir, (file, why) => warnings.push(`${file} ${why}`))
 
 test('a skill in skills/ is found below .claude and .agents, also one that comes later', async () => {
   await link()
@@ -22,13 +22,17 @@ test('a skill in skills/ is found below .claude and .agents, also one that comes
   writeFileSync(join(dir, 'skills/tea/SKILL.md'), 'how to make tea')
   for (const home of ['.claude', '.agents'])
     expect(readFileSync(join(dir, home, 'skills/tea/SKILL.md'), 'utf8')).toBe('how to make tea')
+  expect(JSON.parse(readFileSync(join(dir, '.gemini/settings.json'), 'utf8'))).toEqual({ general: { maxAttempts: 2 } })
   expect(warnings).toEqual([])
 })
 
 test("the user's own folder of skills stays as it is, and trouble with one is not the end of the other", async () => {
   mkdirSync(join(dir, '.claude/skills/own'), { recursive: true })
   writeFileSync(join(dir, '.agents'), 'a file')
+  mkdirSync(join(dir, '.gemini'))
+  writeFileSync(join(dir, '.gemini/settings.json'), '{}')
   await link()
+  expect(readFileSync(join(dir, '.gemini/settings.json'), 'utf8')).toBe('{}')
   expect(existsSync(join(dir, '.claude/skills/own'))).toBe(true)
   expect(warnings).toEqual([expect.stringContaining('.agents/skills could not be made')])
 })

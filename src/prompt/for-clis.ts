@@ -1,12 +1,16 @@
-// The skills of the workspace, shown to each CLI where it looks for them by itself.
+// What the CLIs look for in their working folder: the skills of the workspace, and settings that cannot be given another way.
 import { lstat, mkdir, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { createFile } from './bootstrap.ts'
 
 /** claude looks into the first, codex, gemini, opencode and pi into the second. */
 const homes = ['.claude', '.agents']
 
+/** Gemini tries ten times for minutes before it tells of a limit, and takes no variable or flag for that. */
+const settings = { '.gemini/settings.json': '{\n  "general": { "maxAttempts": 2 }\n}\n' }
+
 /** What stands there already is the user's own and is left alone. */
-export async function linkSkills(dir: string, warn: (file: string, why: string) => void): Promise<void> {
+export async function furnishForClis(dir: string, warn: (file: string, why: string) => void): Promise<void> {
   const failed = (file: string) => (error: unknown) => warn(file, `could not be made (${String(error)})`)
   await mkdir(join(dir, 'skills'), { recursive: true, mode: 0o700 }).catch(failed('skills'))
   for (const home of homes) {
@@ -17,6 +21,11 @@ export async function linkSkills(dir: string, warn: (file: string, why: string) 
     } catch (error) {
       failed(link)(error)
     }
+  }
+  for (const [file, content] of Object.entries(settings)) {
+    await mkdir(dirname(join(dir, file)), { recursive: true, mode: 0o700 }).catch(failed(file))
+    const made = await createFile(join(dir, file), content)
+    if (made.type === 'failed') failed(file)(made.error)
   }
 }
 

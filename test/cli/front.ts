@@ -1,0 +1,37 @@
+// In front of the model stand-in, on a loopback port: what it does not know of the services it stands for.
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Front {
+  readonly url: string
+  close(): void
+}
+
+export async function openFront(model: string): Promise<Front> {
+  const server = createServer((asked, answered) => {
+    const { method, headers } = asked
+    const onward = request(new URL(asked.url ?? '/', model), { method, headers }, got => {
+      // Says with a 5xx to try again at once, because opencode would take its time.
+      const soon = (got.statusCode ?? 0) >= 500 ? { 'retry-after-ms': '10' } : {}
+      answered.writeHead(got.statusCode ?? 500, { ...got.headers, ...soon })
+      const responses = asked.url?.includes('/responses') ?? false
+      got.on('data', (chunk: Buffer) => answered.write(responses ? inNamespace(chunk) : chunk))
+      got.on('end', () => answered.end())
+    })
+    onward.on('error', () => answered.destroy())
+    answered.on('close', () => onward.destroy())
+    asked.pipe(onward)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+/** The service behind codex calls the tool of an MCP server by two names. */
+const inNamespace = (chunk: Buffer) =>
+  chunk.toString('utf8').replace(/"name":"(mcp__[a-z]+)__([a-z]+)"/g, '"name":"$2","namespace":"$1"')
