@@ -1,5 +1,5 @@
 // The one table of options: what can be set, under which names, to what. `config show`, `config init` and the docs read it.
-import { permissionModes } from '../base/agent.ts'
+import { defaultMaxTurns, permissionModes } from '../base/agent.ts'
 import {
   backendList,
   backendName,
@@ -66,7 +66,7 @@ export const options = {
   'agent.max_turns': option({
     env: 'BACKEND_MAX_TURNS',
     kind: wholeNumber(1, 10_000),
-    default: 25,
+    default: defaultMaxTurns,
     lenient: true,
     description: 'How many steps the agent may take for one answer. A bad value is warned about and 25 taken.',
   }),

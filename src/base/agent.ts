@@ -27,6 +27,9 @@ export type McpServer =
     }
   | { readonly name: string; readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
+/** What nobody has to wish for. */
+export const defaultMaxTurns = 25
+
 export const permissionModes = ['bypassPermissions', 'acceptEdits', 'plan', 'default'] as const
 export type PermissionMode = (typeof permissionModes)[number]
 

@@ -1,7 +1,14 @@
 // A backend that is a command-line program: one process per turn, spoken to through a pure dialect.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AgentEvent, Backend, BackendCheck, Ended, Turn } from '../base/agent.ts'
+import {
+  type AgentEvent,
+  type Backend,
+  type BackendCheck,
+  defaultMaxTurns,
+  type Ended,
+  type Turn,
+} from '../base/agent.ts'
 import type { Pool } from './pool.ts'
 import { type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
 import type { Scratch } from './scratch.ts'
@@ -26,7 +33,9 @@ export interface Dialect {
   input(turn: Turn): string
   /** A reader for one run. */
   read(turn: Turn): Reader
-  /** What of a turn's wishes it cannot honour, a sentence each. */
+  /** Whether it keeps to `maxTurns`. */
+  readonly countsSteps: boolean
+  /** What else of a turn's wishes it cannot honour, a sentence each. */
   ignores(turn: Turn): readonly string[]
   /** How it stays up between turns; null: it cannot. */
   readonly warm: Warm | null
@@ -255,7 +264,11 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     yield signal.aborted ? failed('stopped', 'the run was stopped') : endOf(end, reader)
   }
 
-  const { name, takesSessionIds, ignores, warm } = dialect
+  const { name, takesSessionIds, countsSteps, warm } = dialect
+  const ignores = (turn: Turn) => [
+    ...dialect.ignores(turn),
+    ...(countsSteps || turn.maxTurns === defaultMaxTurns ? [] : [`${name} cannot be told BACKEND_MAX_TURNS.`]),
+  ]
   const check = (signal: AbortSignal) => checkProgram(dialect, parts, env, signal)
   return backendOf({ name, takesSessionIds, check, ignores, cold: runCold, warm, open: openHost }, parts)
 }

@@ -11,6 +11,7 @@ import { openTalk } from '../talk.ts'
 export const claude: Dialect = {
   name: 'claude',
   takesSessionIds: true,
+  countsSteps: true,
   install:
     'Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`, or name its path in BACKEND_CLI_PATH.',
   credentials: {

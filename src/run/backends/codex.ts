@@ -19,6 +19,7 @@ import { appServer } from './codex-warm.ts'
 export const codex: Dialect = {
   name: 'codex',
   takesSessionIds: false,
+  countsSteps: false,
   install:
     'Install it with `npm install -g @openai/codex` and log in once with `codex login`, or name its path in BACKEND_CLI_PATH.',
   credentials: { variables: ['CODEX_API_KEY', 'OPENAI_API_KEY'], files: ['.codex/auth.json'] },

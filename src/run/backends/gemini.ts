@@ -23,6 +23,7 @@ type Environment = Readonly<Record<string, string>>
 export const gemini: Dialect = {
   name: 'gemini',
   takesSessionIds: true,
+  countsSteps: false,
   install:
     'Install it with `npm install -g @google/gemini-cli` and log in once with `gemini`, or name its path in BACKEND_CLI_PATH.',
   credentials: {

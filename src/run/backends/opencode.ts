@@ -21,6 +21,7 @@ const keys = [
 export const opencode: Dialect = {
   name: 'opencode',
   takesSessionIds: false,
+  countsSteps: true,
   install:
     'Install it with `npm install -g opencode-ai` and log in once with `opencode auth login`, or name its path in BACKEND_CLI_PATH.',
   credentials: {

@@ -43,6 +43,7 @@ const withoutAsking: Readonly<Record<Turn['permissionMode'], readonly string[]>>
 export const pi: Dialect = {
   name: 'pi',
   takesSessionIds: true,
+  countsSteps: false,
   install:
     'Install it with `npm install -g @earendil-works/pi-coding-agent` and log in once with `pi`, or name its path in BACKEND_CLI_PATH.',
   credentials: { variables: keys, files: ['.pi/agent/auth.json', '.pi/agent/models.json'] },

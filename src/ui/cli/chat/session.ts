@@ -12,6 +12,7 @@ const prompt = '› '
 const localCommands = `/stop  ends the running answer (also Ctrl-C)
 /quit  leaves (also /exit, Ctrl-D)
 /help  this list
+The gateway also knows /new, /queue, /model, /backend, /status and /usage.
 Everything else is sent as a message.`
 
 /** `gone` resolves when the gateway inside this process has ended (null: it is another process). The exit code. */

@@ -1,0 +1,5 @@
+// Backends that stay up between turns.
+import { holdBackends, holdWhatStaysUp } from './backend.suite.ts'
+
+holdBackends('warm')
+holdWhatStaysUp()
