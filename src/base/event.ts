@@ -15,12 +15,35 @@ export interface Author {
   readonly owner: boolean
 }
 
+/** A file that came with a message, stored in the workspace. */
+export interface Attachment {
+  readonly name: string
+  /** Relative to the workspace. */
+  readonly path: string
+  readonly bytes: number
+  readonly type: string
+}
+
+/** As whom and where somebody speaks on a platform that anybody can write to: what the gate decides by. */
+export interface Standing {
+  readonly chat: string
+  readonly user: string
+  readonly roles: readonly string[]
+  /** The channel, also for a thread in it. */
+  readonly channel: string
+  /** Null: a direct message. */
+  readonly guild: string | null
+  /** What people call the place, such as `#general of Our Server`. */
+  readonly where: string
+}
+
 export interface Message {
   readonly kind: 'message'
   /** The platform's (or the client's) own id of this message. */
   readonly id: string
   readonly text: string
   readonly author: Author
+  readonly attachments?: readonly Attachment[]
 }
 
 /** Something asked of the gateway itself, which is answered the moment it comes. */
@@ -69,6 +92,8 @@ export interface NewEvent {
   readonly replyTo: Place | null
   /** Who reports it: `webchat`, `discord`, `cron`, … */
   readonly source: string
+  /** Missing where only the owner can speak. The gate decides who the author is then. */
+  readonly standing?: Standing
 }
 
 export interface Accepted {
@@ -87,7 +112,17 @@ export interface Refused {
   /** In plain words, for the person. */
   readonly reason: string
 }
-export type RefusalReason = 'busy' | 'full' | 'stopping' | 'too-long' | 'empty' | 'not-stored' | 'cancelled'
+export type RefusalReason =
+  | 'busy'
+  | 'full'
+  | 'stopping'
+  | 'too-long'
+  | 'empty'
+  | 'not-stored'
+  | 'cancelled'
+  /** Not let in; an empty reason means that it was told so before and hears nothing more. */
+  | 'stranger'
+  | 'too-fast'
 
 /** What became of an edit or a cancellation: where it came to nothing, what waited waits as it was. */
 export type Changed = { readonly changed: true } | { readonly changed: false; readonly reason: string }

@@ -27,6 +27,8 @@ const refusals: Record<RefusalReason, true> = {
   'too-long': true,
   empty: true,
   'not-stored': true,
+  stranger: true,
+  'too-fast': true,
   cancelled: true,
 }
 

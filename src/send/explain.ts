@@ -61,6 +61,10 @@ export function explainRefusal(why: RefusalReason, { depth, max }: { depth?: num
       return 'Empty: there is no text in this message. Please write what you want to ask.'
     case 'cancelled':
       return 'Cancelled: this message was taken back before it was answered. Please send it anew if you want it after all.'
+    case 'stranger':
+      return 'Not allowed: I do not know you, and only answer people whom my owner has let in.'
+    case 'too-fast':
+      return 'Too fast: please wait a moment before you write again.'
     case 'not-stored':
       return 'Not stored: your message could not be saved, so it will not be answered. Please send it again; the owner finds more in the log.'
     default:

@@ -126,6 +126,8 @@ const refusalStatus: Readonly<Record<RefusalReason, number>> = {
   busy: 503,
   full: 503,
   stopping: 503,
+  stranger: 403,
+  'too-fast': 429,
   'not-stored': 503,
   cancelled: 410,
   'too-long': 413,
