@@ -1,9 +1,9 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { acceptFigures } from './accepts.ts'
-import { type Figure, markdownTable } from './figures.ts'
+import { type Figure, markdownTable, table, verdict } from './figures.ts'
 import { historyFigures } from './history.ts'
 import { latencyFigures } from './latency.ts'
 import { describeMachine, load } from './machine.ts'
@@ -17,39 +17,64 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   accepts: acceptFigures,
   history: historyFigures,
 }
+/** Takes minutes and the real CLIs: only when it is named, or with --write. It has a table of its own. */
+const apart = 'backends'
 
 const { values, positionals } = parseArgs({ options: { write: { type: 'boolean' } }, allowPositionals: true })
-const unknown = positionals.filter(name => !Object.hasOwn(parts, name))
-if (unknown.length > 0 || (values.write && positionals.length > 0)) {
-  console.error(`There are: ${Object.keys(parts).join(', ')}. --write takes all of them, so it goes without names.`)
+const known = [...Object.keys(parts), apart]
+if (positionals.some(name => !known.includes(name)) || (values.write && positionals.length > 0)) {
+  console.error(`There are: ${known.join(', ')}. --write takes all of them, so it goes without names.`)
   process.exit(2)
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
-const began = performance.now()
-const before = load()
-const figures: Figure[] = []
-for (const [name, measure] of Object.entries(parts)) {
-  if (positionals.length > 0 && !positionals.includes(name)) continue
-  process.stderr.write(`${name} …\n`)
-  figures.push(...(await measure()))
+const kept: (boolean | null)[] = []
+
+const chosen = Object.entries(parts).filter(([name]) => positionals.length === 0 || positionals.includes(name))
+if (chosen.length > 0)
+  await report('figures', async () => {
+    const figures: Figure[] = []
+    for (const [name, measure] of chosen) {
+      process.stderr.write(`${name} …\n`)
+      figures.push(...(await measure()))
+    }
+    kept.push(...figures.map(({ ok }) => ok))
+    return markdownTable(figures)
+  })
+if (values.write || positionals.includes(apart))
+  await report(apart, async () => {
+    process.stderr.write(`${apart} …\n`)
+    const { backendFigures, backendHeadings } = await import('./backends.ts')
+    const rows = await backendFigures()
+    kept.push(...rows.map(({ ok }) => ok))
+    return table(
+      backendHeadings,
+      rows.map(({ cells, ok }) => [...cells, verdict(ok)]),
+    )
+  })
+process.exitCode = kept.includes(false) ? 1 : 0
+
+/** Prints the table with what it was measured on, and with --write puts it on the page. */
+async function report(mark: string, measure: () => Promise<string>): Promise<void> {
+  const began = performance.now()
+  const before = load()
+  const figures = await measure()
+  const text = [
+    `${describeMachine()}.`,
+    `Load average ${before} before and ${load()} after; ${Math.round((performance.now() - began) / 1000)} s in all.`,
+    '',
+    figures,
+  ].join('\n')
+  console.log(text)
+  if (values.write) writeReport(mark, text)
 }
-const report = [
-  `${describeMachine()}.`,
-  `Load average ${before} before and ${load()} after; ${Math.round((performance.now() - began) / 1000)} s in all.`,
-  '',
-  markdownTable(figures),
-].join('\n')
-console.log(report)
-if (values.write) writeReport(report)
-process.exitCode = figures.some(({ ok }) => ok === false) ? 1 : 0
 
 /** Only what stands between the marks is replaced; the rest of the page is written by people. */
-function writeReport(text: string): void {
+function writeReport(mark: string, text: string): void {
   const file = join(import.meta.dirname, 'README.md')
-  const marks = /(<!-- figures -->\n)[\s\S]*?(<!-- end of figures -->)/
+  const marks = new RegExp(`(<!-- ${mark} -->\\n)[\\s\\S]*?(<!-- end of ${mark} -->)`)
   const page = readFileSync(file, 'utf8')
-  if (!marks.test(page)) throw new Error('bench/README.md has lost the marks between which the figures stand')
+  if (!marks.test(page)) throw new Error(`bench/README.md has lost the marks between which the ${mark} stand`)
   writeFileSync(
     file,
     page.replace(marks, (_, open: string, close: string) => `${open}\n${text}\n\n${close}`),

@@ -20,6 +20,7 @@ process.exitCode = await runCli(
     doctor: async function* (flags, live, signal) {
       yield* (await app()).doctor(flags, live, signal)
     },
+    pairing: async flags => (await app()).pairing(flags),
     config: async flags => (await app()).config(flags),
     initConfig: async flags => (await app()).initConfig(flags),
   },

@@ -84,6 +84,5 @@ export function sampleTurn(config: Extract<Loaded, { ok: true }>['config']): Tur
     permissionMode: config.permissionMode,
     mcpServers: config.mcpServers,
     workingDir: config.configDir,
-    scratchDir: '',
   }
 }

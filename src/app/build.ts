@@ -1,23 +1,32 @@
 // Puts the parts together. Only wiring: an `if` about behaviour here means that a part is missing.
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { backendNames } from '../base/agent.ts'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
-import type { NewEvent } from '../base/event.ts'
+import type { NewEvent, Standing } from '../base/event.ts'
 import type { Lanes, Taken } from '../base/lanes.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { fromWallTime, wallTime } from '../base/zone.ts'
 import { chats as knownChats } from '../chat/index.ts'
-import { openCommands, openIntake } from '../intake/index.ts'
+import { openCommands, openGate, openIntake } from '../intake/index.ts'
 import { openLanes } from '../lanes/index.ts'
-import { assemble, capabilities, composePrompt, openWorkspace, recallHistory } from '../prompt/index.ts'
+import {
+  assemble,
+  capabilities,
+  composePrompt,
+  describeSender,
+  openWorkspace,
+  recallHistory,
+  wordsOf,
+} from '../prompt/index.ts'
 import { openRoutes, openTurns, type Scratch } from '../run/index.ts'
 import {
   explainError,
   explainRefusal,
   finalKey,
+  openAttached,
   openDelivery,
   openDrafts,
   openLetters,
@@ -25,16 +34,20 @@ import {
 } from '../send/index.ts'
 import {
   type Database,
+  openChatStates,
   openConversations,
   openHistory,
   openMirrorFile,
+  openPairing,
   openSessions,
   openShelf,
   openUsage,
 } from '../store/index.ts'
 import { type OpenBackends, sampleTurn } from './backends.ts'
 import type { Config } from './config.ts'
+import { discordSettings, suggestFor } from './discord.ts'
 import { logSignal } from './log.ts'
+import { ownerlessChats } from './owner.ts'
 import { openStatus } from './status.ts'
 
 /** Longer than any prompt a person writes, shorter than what hurts. */
@@ -81,7 +94,9 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
   const workspace = openWorkspace({ dir: config.configDir, tell })
 
   const chats = new Map<string, ChatAdapter>()
-  const letters = openLetters(chats)
+  const chatStates = openChatStates(db, clock)
+  const attached = openAttached(config.configDir)
+  const letters = openLetters(chats, attached.linkedIn)
   const voice = { scrub, formatTime: timeFormat(config) }
   const deliver = openDelivery(chats, clock, tell)
   const stuck = (error: unknown) => tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
@@ -147,7 +162,11 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
       const [{ backend, model }] = route(lane, 'message')
       return { backend: backend.name, model }
     },
-    choose: conversations.choose,
+    async choose(lane, choice) {
+      await conversations.choose(lane, choice)
+      // What waits for somebody else's limit need not wait any longer.
+      void inbox.wake(lane)
+    },
     check: async name =>
       (await backends.named(name)?.check(AbortSignal.timeout(20_000))) ?? {
         ok: false,
@@ -169,10 +188,13 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
       month: usage.since(clock.now() - 30 * day),
     }),
   })
+  const pairing = openPairing(db, clock, below => randomInt(below))
+  const gate = openGate({ rules: config.gate, now: clock.now, decided: pairing.decided, request: pairing.request })
   const intake = openIntake({
     inbox,
     tell,
     maxCharacters,
+    gate,
     hear: commands.hear,
     letters: (event, text) => letters({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),
     reason: (why, depth) =>
@@ -194,6 +216,21 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     wasCancelled: history.wasCancelled,
   })
   chats.set(webchat.name, webchat)
+
+  const settings = discordSettings(config)
+  const discord = settings && {
+    ...{ ...settings, clock, chance: Math.random, tell, change: intake.change, sent: shelf.sent, broke: bug },
+    commands: commands.list.map(({ takes = null, answer, ...row }) => ({ ...row, takes, asks: answer === null })),
+    suggest: suggestFor(config, () => usage.since(clock.now() - 30 * day)),
+    memory: chatStates.of('discord'),
+    knows: (standing: Standing) => gate.who(standing) !== null,
+    write: (key: string, letter: Letter) => outbox.put(`discord:${letter.place.conversation}`, key, letter),
+    readFile: attached.read,
+  }
+  if (discord) chats.set('discord', await knownChats.discord(discord))
+  const connected = Promise.withResolvers<void>()
+  if (!discord) connected.resolve()
+  listeners.push(signal => signal.type === 'chat-ready' && connected.resolve())
 
   const systemPrompt = async () =>
     assemble(await workspace.read(), {
@@ -217,20 +254,25 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
       timezone: () => config.timezone,
     },
     systemPrompt,
-    compose: ({ history: said, resumed, ...rest }) =>
+    compose: ({ event, earlier, history: said, resumed, interrupted }) =>
       composePrompt({
-        ...rest,
+        text: wordsOf(event),
+        collected: earlier.map(wordsOf),
+        interrupted,
         history: recallHistory(
-          said.map(one => ({ role: one.role === 'user' ? 'person' : 'agent', text: one.text, at: one.at })),
+          said.map(({ role, text, at, sender }) => ({
+            ...{ role: role === 'user' ? 'person' : 'agent', text, at },
+            ...(sender && { who: describeSender(sender) }),
+          })),
           historyHandedOver.characters,
           resumed ? 'since' : 'all',
         ),
       }),
+    isCut: ({ id, lane }) => conversations.freshFrom(lane) >= id,
     history: (lane, after) =>
       history.answered(lane, Math.max(after, conversations.freshFrom(lane)), historyHandedOver.messages),
     openLive: openDrafts(chats, clock, tell),
     letters: (taken, end) => letters(taken, wordingOf(end, voice)),
-    withScratch: scratch.use,
   })
 
   const report = openStatus({
@@ -249,20 +291,31 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     outbox,
     webchat,
     chats: [...chats.values()],
+    /** Resolves when every chat that has a far side has reached it. */
+    connected: connected.promise,
     intake,
+    gate,
+    pairing,
     report,
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
     deliver,
+    /** Chats that anybody can write to while nobody is let in. */
+    ownerless() {
+      const open = [...chats.keys()].filter(name => name !== webchat.name)
+      return ownerlessChats(open, config.gate, pairing.anybody())
+    },
     /** The latest conversation finds its backend up already. */
     async prewarm() {
       const latest = sessions.latest()
       if (!latest) return
       const [{ backend, model }] = route(latest.lane, 'message')
       const session = await sessions.find(latest.lane, backend.name)
+      if (!session) return
       const turn = { ...sampleTurn(config), model, systemPrompt: await systemPrompt() }
-      await backend.prepare({ ...turn, session: session && { id: session.id, resume: true } })
+      await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
     },
     async forgetOld(signal: AbortSignal) {
+      await chatStates.forgetBefore(clock.now() - config.retentionDays * day)
       await usage.forgetBefore(clock.now() - Math.max(config.retentionDays, usageDays) * day)
       return shelf.forgetBefore(clock.now() - config.retentionDays * day, signal)
     },

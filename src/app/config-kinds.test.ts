@@ -52,6 +52,22 @@ test('numbers are plain whole numbers within their bounds', () => {
   }
 })
 
+test('an age is in hours, with its unit, or in milliseconds', () => {
+  const month = 30 * 86_400_000
+  const age = (value: unknown) => read(kinds.age(month), value)
+  expect([age('24'), age(24), age('90m'), age('1.5h'), age('500ms'), age('86400000'), age('0')]).toEqual([
+    ...[86_400_000, 86_400_000, 5_400_000, 5_400_000, 500, 86_400_000, 0],
+  ])
+  expect([age('31d'), age('-1'), age('1 week'), age('h'), age('999')]).toEqual(Array(5).fill(refused))
+})
+
+test('an address is one of the web, without a slash at its end', () => {
+  expect(read(kinds.address, 'https://discord.com/api/')).toBe('https://discord.com/api')
+  expect(read(kinds.address, 'http://127.0.0.1:80')).toBe('http://127.0.0.1:80')
+  for (const bad of ['discord.com', 'ftp://x/y', 'https://', 'https://x/?a=b', 'https://x y'])
+    expect(read(kinds.address, bad)).toBe(refused)
+})
+
 test('milliseconds end where timers do', () => {
   expect(read(kinds.milliseconds(1), '2147483647')).toBe(2_147_483_647)
   expect(read(kinds.milliseconds(1), '2147483648')).toBe(refused)
@@ -144,4 +160,12 @@ test('MCP servers: programs and addresses by name, as JSON or as its text', () =
     { a: { command: 'x', cwd: '/' } },
   ])
     expect(read(kinds.mcpServers, bad)).toBe(refused)
+})
+
+test('ids come as text, bare or with their chat, and are refused where they look like a name', () => {
+  expect(read(kinds.idList, '1234, discord:5678')).toEqual(['1234', 'discord:5678'])
+  expect(read(kinds.idList, ['U0AB1', '-100123'])).toEqual(['U0AB1', '-100123'])
+  for (const bad of ['<@1234>', '@ada', '#general', 'a b', 'discord:', [1234], 1234]) {
+    expect(read(kinds.idList, bad), String(bad)).toBe(refused)
+  }
 })

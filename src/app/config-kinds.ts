@@ -101,6 +101,35 @@ export function wholeNumber(from: number, to: number): Kind<number> {
 const longestTimer = 2 ** 31 - 1
 export const milliseconds = (from: number): Kind<number> => wholeNumber(from, longestTimer)
 
+const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** In milliseconds. A small number without a unit can only mean hours: nobody looks back for 24 milliseconds. */
+export function age(to: number): Kind<number> {
+  const bare = v.pipe(
+    wholeNumber(0, to).schema,
+    v.transform(number => (number < 1000 ? number * units.h : number)),
+  )
+  const withUnit = v.pipe(
+    v.string(),
+    v.regex(/^\d+(?:\.\d+)? ?(?:ms|s|m|h|d)$/),
+    v.transform(text => Math.round(Number.parseFloat(text) * units[/[a-z]+$/.exec(text)?.[0] as keyof typeof units])),
+  )
+  return {
+    schema: v.pipe(v.union([bare, withUnit]), v.maxValue(to)),
+    allowed: 'hours such as 24, a number with its unit such as 90m or 2d, or milliseconds from 1000 on',
+  }
+}
+
+/** The address of a service, without a slash at its end. */
+export const address: Kind<string> = {
+  schema: v.pipe(
+    v.string(),
+    v.regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/),
+    v.transform(url => url.replace(/\/+$/, '')),
+  ),
+  allowed: 'an address that begins with https:// (or http://)',
+}
+
 const yes = ['true', '1', 'yes', 'on']
 const no = ['false', '0', 'no', 'off']
 export const yesOrNo: Kind<boolean> = {
@@ -152,6 +181,12 @@ export const toolList = list(
 )
 
 export const variableNames = list(/^[A-Za-z_][A-Za-z0-9_]*$/, 'names of environment variables with commas between them')
+
+/** No numbers in JSON: the ids of most platforms are longer than what a number there can hold. */
+export const idList = list(
+  /^(?:[a-z][a-z0-9-]*:)?[A-Za-z0-9_.-]{1,100}$/,
+  'ids as text with commas between them, such as 1234 or discord:1234',
+)
 
 export const hostName: Kind<string> = {
   schema: v.pipe(

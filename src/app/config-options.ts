@@ -1,10 +1,13 @@
 // The one table of options: what can be set, under which names, to what. `config show`, `config init` and the docs read it.
 import { defaultMaxTurns, permissionModes } from '../base/agent.ts'
 import {
+  address,
+  age,
   backendList,
   backendName,
   credential,
   hostName,
+  idList,
   type Kind,
   mcpServers,
   milliseconds,
@@ -198,6 +201,73 @@ export const options = {
     kind: credential(1),
     secret: true,
     description: 'Token of the Discord bot. Needed when Discord is on.',
+  }),
+  'discord.message_content': option({
+    env: 'DISCORD_MESSAGE_CONTENT',
+    kind: yesOrNo,
+    default: true,
+    description:
+      'Read messages in threads and replies also when they do not mention the bot. Needs the Message Content Intent of the portal. false: direct messages and mentions only.',
+  }),
+  'discord.threads': option({
+    env: 'THREADS',
+    kind: oneOf(['off', 'auto']),
+    default: 'off',
+    description: 'auto: a mention in a channel opens a thread, which is a conversation of its own.',
+  }),
+  'discord.file_over': option({
+    env: 'DISCORD_FILE_OVER',
+    kind: wholeNumber(2000, 1_000_000),
+    default: 12_000,
+    description: 'An answer with more characters is sent as a file, with its beginning as the message.',
+  }),
+  'discord.catchup_max_age': option({
+    env: 'DISCORD_CATCHUP_MAX_AGE',
+    kind: age(30 * 86_400_000),
+    default: 86_400_000,
+    description: 'What was said while the gateway was away is answered if it is not older than this.',
+  }),
+  'discord.api': option({
+    env: 'DISCORD_API',
+    kind: address,
+    default: 'https://discord.com/api',
+    description: 'Where the API of Discord is, without its version: for servers that are compatible.',
+  }),
+  'owner.users': option({
+    env: 'OWNERS',
+    kind: idList,
+    default: [],
+    description: 'Who owns this gateway, by user id: may do everything, without a limit.',
+  }),
+  'gate.users': option({
+    env: 'ALLOWED_USERS',
+    kind: idList,
+    default: [],
+    description: 'Users who may speak, anywhere.',
+  }),
+  'gate.roles': option({
+    env: 'ALLOWED_ROLES',
+    kind: idList,
+    default: [],
+    description: 'Roles whose members may speak.',
+  }),
+  'gate.channels': option({
+    env: 'ALLOWED_CHANNELS',
+    kind: idList,
+    default: [],
+    description: 'Channels in which everybody may speak, also in their threads.',
+  }),
+  'gate.guilds': option({
+    env: 'ALLOWED_GUILDS',
+    kind: idList,
+    default: [],
+    description: 'Servers (guilds) in which everybody may speak.',
+  }),
+  'gate.rate_limit': option({
+    env: 'RATE_LIMIT',
+    kind: wholeNumber(0, 100_000),
+    default: 20,
+    description: 'Messages per minute that one person may send; 0: no limit. The owner has none.',
   }),
   'heartbeat.default_channel': optional({
     env: 'OUTPUT_CHANNEL_ID',

@@ -50,7 +50,24 @@ export interface Config {
     readonly busy: 'reject' | 'queue'
     readonly collect: boolean
   }
-  readonly discord: { readonly enabled: boolean; readonly botToken: string | null }
+  readonly discord: {
+    readonly enabled: boolean
+    readonly botToken: string | null
+    readonly messageContent: boolean
+    readonly threads: 'off' | 'auto'
+    readonly fileOver: number
+    readonly catchUpMs: number
+    readonly api: string
+  }
+  /** Ids, bare or as `chat:id`. */
+  readonly gate: {
+    readonly owners: readonly string[]
+    readonly users: readonly string[]
+    readonly roles: readonly string[]
+    readonly channels: readonly string[]
+    readonly guilds: readonly string[]
+    readonly perMinute: number
+  }
   readonly heartbeat: { readonly defaultChannel: string | null }
   readonly http: { readonly host: string; readonly port: number; readonly token: string | null }
   readonly timezone: string
@@ -150,10 +167,11 @@ function checkTogether({ values, bad }: Settled, { problems, warnings }: Remarks
     problems.push({ key, env: options[key].env, flag: null, from: null, value: null, why })
   }
   if (values['discord.enabled'] && values['discord.bot_token'] === null) {
-    report('discord.bot_token', 'is not set; must be set while Discord is on (discord.enabled)')
+    report(
+      'discord.bot_token',
+      'is not set; must be set while Discord is on (discord.enabled): https://discord.com/developers/applications, your application, Bot, Reset Token',
+    )
   }
-  if (values['discord.enabled'])
-    warnings.push('discord.enabled: Discord is not part of this version, so it is not connected')
   if (values['agent.backend'] === 'claude-sdk' && values['anthropic.api_key'] === null) {
     report('anthropic.api_key', 'is not set; must be set for the backend claude-sdk (agent.backend)')
   }
@@ -208,7 +226,23 @@ function configFrom(values: Values, configDir: string, vars: Variables): Config 
       busy: values['queue.busy'],
       collect: values['queue.collect'],
     },
-    discord: { enabled: values['discord.enabled'], botToken: values['discord.bot_token'] },
+    discord: {
+      enabled: values['discord.enabled'],
+      botToken: values['discord.bot_token'],
+      messageContent: values['discord.message_content'],
+      threads: values['discord.threads'],
+      fileOver: values['discord.file_over'],
+      catchUpMs: values['discord.catchup_max_age'],
+      api: values['discord.api'],
+    },
+    gate: {
+      owners: values['owner.users'],
+      users: values['gate.users'],
+      roles: values['gate.roles'],
+      channels: values['gate.channels'],
+      guilds: values['gate.guilds'],
+      perMinute: values['gate.rate_limit'],
+    },
     heartbeat: { defaultChannel: values['heartbeat.default_channel'] },
     http: { host: values['http.host'], port: values['http.port'], token: values['http.token'] },
     get timezone() {

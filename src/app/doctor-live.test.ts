@@ -14,7 +14,6 @@ const turn: Turn = {
   permissionMode: 'default',
   mcpServers: [],
   workingDir: '/',
-  scratchDir: '/',
 }
 
 const backend = (run: (signal: AbortSignal) => AsyncGenerator<AgentEvent>): Backend => ({

@@ -123,7 +123,6 @@ function partsFor({ loaded, environment, secrets }: Ground, scratch: Scratch): B
 }
 
 const noScratch: Scratch = {
-  use: () => Promise.reject(new Error('nothing is run while looking around')),
   keep: () => Promise.reject(new Error('nothing is run while looking around')),
   tidied: async () => undefined,
 }
@@ -151,7 +150,7 @@ async function* tryOut(
   const { backend } = choice
   yield { type: 'doing', what: `asking ${backend.name}` }
   const there = statSync(config.configDir, { throwIfNoEntry: false })?.isDirectory() === true
-  const turn = { ...questionTo(config), scratchDir: dir, workingDir: there ? config.configDir : dir }
+  const turn = { ...questionTo(config), workingDir: there ? config.configDir : dir }
   const how = { now: () => performance.now(), timeoutMs: patienceMs, scrub: parts.scrub, fix }
   const check = await askOnce(backend, turn, how, signal)
   if (check) yield { type: 'check', check }

@@ -35,7 +35,7 @@ export async function openStateFolder(configDir: string): Promise<StateFolder> {
     )
   }
   return {
-    database: join(dir, 'aetheel.db'),
+    database: databaseFile(configDir),
     runs: join(dir, 'runs'),
     token: () => readOrMakeToken(join(dir, 'token')),
     leaveNote: note => writeWhole(noteFile(configDir), `${JSON.stringify(note)}\n`),
@@ -69,6 +69,7 @@ export async function readNote(configDir: string): Promise<GatewayNote | null> {
 }
 
 const stateDir = (configDir: string) => join(configDir, '.aetheel')
+export const databaseFile = (configDir: string) => join(stateDir(configDir), 'aetheel.db')
 const noteFile = (configDir: string) => join(stateDir(configDir), 'gateway.json')
 
 async function readOrMakeToken(file: string): Promise<string> {

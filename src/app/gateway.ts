@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Logger } from 'pino'
+import { ChatUnusable } from '../base/chat.ts'
 import { scrubber } from '../base/scrub.ts'
 import { cutOff, endStrays, loginOf, openScratch } from '../run/index.ts'
 import { type Database, DatabaseUnusable, inWords, openDatabase } from '../store/index.ts'
@@ -27,6 +28,8 @@ export interface StartedGateway {
   readonly token: string
   readonly backend: string
   readonly note: string
+  /** Chats that anybody can write to while nobody is let in. */
+  readonly ownerless: readonly string[]
   /** Resolves when everything that was started has stopped. */
   readonly closed: Promise<void>
 }
@@ -38,6 +41,9 @@ export interface GatewayOptions {
   readonly anyPort: boolean
 }
 
+/** How long the start waits for a chat to be reached; it goes on trying afterwards. */
+const patienceMs = 5000
+
 /** Runs until `stop` aborts; then running turns may end, for a while. */
 export async function openGateway(
   { loaded, log, anyPort }: GatewayOptions,
@@ -47,6 +53,7 @@ export async function openGateway(
   const folder = await openStateFolder(config.configDir).catch(cannot)
   const db = await openOwnDatabase(folder, config)
   let ready = false
+  let lives = false
   const closeHttp = new AbortController()
   try {
     const token = config.http.token ?? (await folder.token())
@@ -84,15 +91,24 @@ export async function openGateway(
     const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
     // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
     const closed = live({ config, gateway, backends, http, closeHttp, folder, db, log, stop })
+    lives = true
+    closed.catch(() => undefined)
     await folder
       .leaveNote({ pid: process.pid, url: http.url, token })
       .catch((error: unknown) => log.warn({ err: error }, 'other commands will not find this gateway'))
+    // Whoever is refused by a chat learns it instead of hearing that all is well.
+    const enough = new AbortController()
+    const settled = [closed, gateway.connected, clock.sleep(patienceMs, enough.signal)]
+    await Promise.race(settled).finally(() => enough.abort())
     ready = true
     if (config.agent.prewarm)
       void gateway.prewarm().catch((error: unknown) => log.warn({ err: error }, 'not prewarmed'))
     log.info({ url: http.url, backend: backends.main.name, note: backends.note, pid: process.pid }, 'ready')
-    return { url: http.url, token, backend: backends.main.name, note: backends.note, closed }
+    const ownerless = gateway.ownerless()
+    return { url: http.url, token, backend: backends.main.name, note: backends.note, ownerless, closed }
   } catch (error) {
+    // What lives closes by itself.
+    if (lives) throw error
     closeHttp.abort()
     await db.close()
     // Damage inside the file shows only when it is read.
@@ -127,7 +143,7 @@ async function live({ config, gateway, backends, http, closeHttp, folder, db, lo
   const post = gateway.outbox.work(gateway.deliver, posting.signal)
   const sweeping = sweep(gateway, log, taking.signal)
 
-  await aborted(stop)
+  const failure = await Promise.race([aborted(stop).then(() => null), firstFailure(speaking)])
   log.info({ running: gateway.inbox.depth().running, waiting: gateway.inbox.depth().waiting }, 'stopping')
   gateway.intake.close()
   taking.abort()
@@ -136,13 +152,21 @@ async function live({ config, gateway, backends, http, closeHttp, folder, db, lo
   sources.abort()
   posting.abort()
   closeHttp.abort()
-  await Promise.all([...speaking, turns, post, sweeping, http.closed])
+  await Promise.allSettled(speaking)
+  await Promise.all([turns, post, sweeping, http.closed])
   await backends.close()
   await gateway.flush()
   await folder.takeNoteAway()
   await db.close()
   log.info('stopped')
+  if (failure) throw failure.error instanceof ChatUnusable ? cannotStart(failure.error) : failure.error
 }
+
+/** A chat that cannot go on ends the gateway, in good order. */
+const firstFailure = (lives: readonly Promise<void>[]) =>
+  new Promise<{ readonly error: unknown }>(resolve => {
+    for (const life of lives) life.catch((error: unknown) => resolve({ error }))
+  })
 
 /** Waits for `work`, at most `ms`; then it is hurried and no longer waited for here. */
 async function within(work: Promise<unknown>, ms: number, hurry: () => void): Promise<void> {
@@ -209,6 +233,7 @@ async function listen(
         connect: gateway.webchat.connect,
         newConversation: () => crypto.randomUUID(),
         message: gateway.webchat.message,
+        pairing: gateway.pairing,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,
@@ -245,7 +270,8 @@ const aborted = (signal: AbortSignal) =>
   })
 
 function cannot(error: unknown): never {
-  throw error instanceof CannotStart
-    ? error
-    : new CannotStart(error instanceof Error ? error.message : String(error), { cause: error })
+  throw error instanceof CannotStart ? error : cannotStart(error)
 }
+
+const cannotStart = (error: unknown) =>
+  new CannotStart(error instanceof Error ? error.message : String(error), { cause: error })

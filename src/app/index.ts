@@ -6,8 +6,9 @@ import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } f
 import { secretHider } from './config-report.ts'
 import { findGateway } from './find.ts'
 import { makeFolder } from './folder.ts'
-import { CannotStart, openGateway } from './gateway.ts'
+import { CannotStart, openGateway, type StartedGateway } from './gateway.ts'
 import { openLog } from './log.ts'
+import { howToBecomeOwner } from './owner.ts'
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>
 type Ready = Extract<Loaded, { ok: true }>
@@ -63,6 +64,13 @@ export async function embed(
   return openGateway({ loaded, log, anyPort: false }, signal)
 }
 
+/** The pairing of a gateway that does not run. */
+export async function pairing(flags: Flags) {
+  const { config } = await mustLoad(flags)
+  const { openStoredPairing } = await import('./pairing.ts')
+  return openStoredPairing(config.configDir)
+}
+
 /** Looks at all that a gateway needs. */
 export async function* doctor(flags: Flags, live: boolean, signal: AbortSignal) {
   const { examine } = await import('./doctor.ts')
@@ -108,7 +116,8 @@ function stopOnSignals(): AbortSignal {
 
 const hideSecrets = ({ config, environment }: Ready) => secretHider(secretsOf(config, environment))
 
-function welcome({ url, token, backend, note }: { url: string; token: string; backend: string; note: string }): string {
+function welcome({ url, token, backend, note, ownerless }: StartedGateway): string {
   const link = `${url}/chat?token=${encodeURIComponent(token)}`
-  return `\nAetheel is ready; ${backend} answers: ${note}\n\n  WebChat  ${link}\n\nCtrl-C stops it.\n\n`
+  const ready = `\nAetheel is ready; ${backend} answers: ${note}\n\n  WebChat  ${link}\n\n`
+  return `${ready}${howToBecomeOwner(ownerless)}Ctrl-C stops it.\n\n`
 }

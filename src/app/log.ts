@@ -41,9 +41,14 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'turn-moved':
     case 'warm-trouble':
     case 'workspace-trouble':
+    case 'chat-lost':
+    case 'chat-trouble':
       return log.warn(fields, name)
     case 'turn-ended':
       return signal.ok ? log.info(fields, name) : log.warn(fields, name)
+    case 'chat-ready':
+    case 'chat-caught-up':
+      return log.info(fields, name)
     case 'draft-lost':
     case 'letter-sent':
     case 'turn-spoke':

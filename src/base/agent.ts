@@ -13,8 +13,6 @@ export interface Turn {
   readonly mcpServers: readonly McpServer[]
   /** Where the agent works: the workspace. */
   readonly workingDir: string
-  /** A folder of this run alone, for files the backend needs; removed by the caller afterwards. */
-  readonly scratchDir: string
 }
 
 /** As `mcp.servers` in config.json names it: a program that is started, or an address that is called. */

@@ -19,6 +19,10 @@ export interface Outgoing {
   readonly ok: boolean
   /** What the agent is doing right now (drafts only). */
   readonly action: { readonly label: string; readonly phase: ActionPhase } | null
+  /** Files of the workspace that go with it, where the platform takes files. */
+  readonly files?: readonly string[]
+  /** An earlier try at sending it was cut off: it may have arrived. */
+  readonly again?: boolean
 }
 
 export interface ChatLimits {
@@ -27,6 +31,8 @@ export interface ChatLimits {
   measure(markdown: string): number
   /** How often a draft may be edited; null: this platform has no edits. */
   readonly editEveryMs: number | null
+  /** A text longer than this is not split: the chat takes it whole and sends it as a file. */
+  readonly fileOver?: number
 }
 
 /** What a platform answered to a send. */
@@ -53,4 +59,23 @@ export interface Letter {
   readonly about: string | null
   readonly text: string
   readonly ok: boolean
+  /** Files of the workspace that the text links to. */
+  readonly files?: readonly string[]
+}
+
+/** What a chat remembers over a restart. A kill does not undo what was put, a power cut may. */
+export interface ChatMemory {
+  get(name: string): string | null
+  /** Null: forgets it. */
+  put(name: string, value: string | null): void
+  /** All whose name begins so, the latest first. */
+  list(prefix: string): readonly { readonly name: string; readonly value: string }[]
+}
+
+/** A chat cannot be used as it is set up; the message says why, and what to do. */
+export class ChatUnusable extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'ChatUnusable'
+  }
 }

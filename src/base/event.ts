@@ -22,6 +22,8 @@ export interface Attachment {
   readonly path: string
   readonly bytes: number
   readonly type: string
+  /** Why it could not be fetched; then there is nothing at the path. */
+  readonly missing?: string
 }
 
 /** As whom and where somebody speaks on a platform that anybody can write to: what the gate decides by. */

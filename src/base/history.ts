@@ -1,4 +1,5 @@
 // One line of a conversation, as shown to people and handed to an agent that lost its session.
+import type { Author, Standing } from './event.ts'
 
 export interface Said {
   /** The platform's id of the message; an answer carries that of the message it answers. */
@@ -7,5 +8,7 @@ export interface Said {
   readonly text: string
   readonly at: number
   readonly ok: boolean
+  /** Where anybody can speak: who did. */
+  readonly sender?: { readonly author: Author; readonly standing: Standing }
   readonly state: 'waiting' | 'running' | 'answered' | 'failed' | 'refused'
 }

@@ -61,8 +61,10 @@ export interface LaneDepth {
 export interface Lanes<Item> {
   /** Resolves once it is on disk (or refused). */
   put(lane: LaneKey, key: string, item: Item): Promise<Put>
-  /** Counts an item that was turned away before it came here, so that every received one has an end. */
-  refuse(lane: LaneKey, key: string): Promise<void>
+  /** Counts an item that was turned away before it came here, so that every received one has an end; one that is known is not. */
+  refuse(lane: LaneKey, key: string): Promise<Extract<Put, { type: 'duplicate' }> | null>
+  /** Whether an item with this key came already. */
+  knows(key: string): Promise<boolean>
   /** Stores an item that is dealt with already, together with what follows from it. Duplicate: its key is known. */
   file(lane: LaneKey, key: string, item: Item, followUps: readonly FollowUp[]): Promise<'filed' | 'duplicate'>
   /** Works until the signal; resolves when the last handler has ended. What waits stays on disk. */
@@ -119,6 +121,7 @@ export interface Shelf {
   settle(ids: readonly number[], outcome: Outcome): Promise<void>
   change(box: Box, key: string, body: string | null): Promise<ShelfRow | null>
   read(ids: readonly number[]): Promise<readonly ShelfRow[]>
+  knows(box: Box, key: string): Promise<boolean>
   /** As `put` and `settle` with `done` in one. False: its key is known. */
   file(box: Box, lane: LaneKey, key: string, body: string, followUps: readonly FollowUp[]): Promise<boolean>
   /** Told of items that came as a follow-up, after the commit. */

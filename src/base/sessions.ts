@@ -15,7 +15,7 @@ export interface Session {
 export interface Sessions {
   find(lane: LaneKey, backend: string): Promise<Session | null>
   remember(lane: LaneKey, backend: string, session: string, confirmed: boolean): Promise<void>
-  /** After a turn. Not synced to disk: lost, it costs a repetition in a prompt. */
+  /** After a turn, without waiting for the disk: lost, it costs a repetition in a prompt. */
   advance(lane: LaneKey, backend: string, through: number, totals: Usage | null): void
   forget(lane: LaneKey, backend: string): Promise<void>
 }

@@ -81,6 +81,17 @@ export type Signal =
       readonly length: number
       readonly why: string
     }
+  | {
+      readonly type: 'chat-ready'
+      readonly chat: string
+      /** The bot's name there. */
+      readonly name: string
+      readonly guilds: number
+      readonly resumed: boolean
+    }
+  | { readonly type: 'chat-caught-up'; readonly chat: string; readonly messages: number }
+  | { readonly type: 'chat-lost'; readonly chat: string; readonly why: string }
+  | { readonly type: 'chat-trouble'; readonly chat: string; readonly why: string }
   | { readonly type: 'draft-lost'; readonly place: Place; readonly why: string }
   | { readonly type: 'workspace-trouble'; readonly file: string; readonly why: string }
 

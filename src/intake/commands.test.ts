@@ -20,9 +20,9 @@ function setup(given: Partial<CommandParts> = {}) {
     usage: () => ({ today: [], month: [] }),
     ...given,
   })
-  const say = async (text: string) => {
+  const say = async (text: string, by = author) => {
     const heard = commands.hear(text)
-    return heard.type === 'command' ? heard.answer('l', author) : heard
+    return heard.type === 'command' ? heard.answer('l', by) : heard
   }
   return { say, commands, chosen }
 }
@@ -86,4 +86,17 @@ test('the others tell what there is to tell', async () => {
   )
   expect(await setup().say('/usage')).toContain('nothing')
   for (const row of setup().commands.list) expect(await say('/help')).toContain(`/${row.names[0]}`)
+})
+
+test('who answers is chosen by the owner alone; everything else is for whoever may speak', async () => {
+  const { say, chosen, commands } = setup()
+  const guest = { id: '66', name: 'Eve', owner: false }
+  for (const text of ['/backend codex', '/BACKEND', '/model o4', '/model'])
+    expect(await say(text, guest)).toMatch(/^\/(backend|model) is for the owner/)
+  expect(chosen.size).toBe(0)
+  const help = await say('/help', guest)
+  expect(help).not.toMatch(/backend|\/model/)
+  for (const { names, ownerOnly } of commands.list)
+    if (!ownerOnly) expect(await say(`/${names[0]}`, guest)).not.toContain('is for the owner')
+  expect(await say('/ask me', guest)).toEqual({ type: 'message', text: 'me' })
 })

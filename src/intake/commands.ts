@@ -45,6 +45,8 @@ interface CommandRow {
   /** What may follow it, for the help. */
   readonly takes?: string
   readonly about: string
+  /** Changes what others get, too. */
+  readonly ownerOnly?: true
   /** Null: what follows is a message for the agent. */
   readonly answer: ((request: CommandRequest) => Promise<string>) | null
 }
@@ -62,12 +64,18 @@ export function openCommands(parts: CommandParts): { hear(text: string): Heard; 
       const [, name = '', rest = ''] = /^\s*\/([a-z][a-z-]*)(?:\s+([\s\S]*))?$/i.exec(text) ?? []
       const row = list.find(({ names }) => names.includes(name.toLowerCase()))
       if (!row) return { type: 'message', text }
-      const { answer } = row
+      const { answer, ownerOnly } = row
       if (answer === null)
         return rest.trim() === ''
           ? { type: 'command', answer: async () => `Write what you want to ask behind it: /${name} …` }
           : { type: 'message', text: rest }
-      return { type: 'command', answer: (lane, author) => answer({ lane, author, rest: rest.trim() }) }
+      return {
+        type: 'command',
+        answer: async (lane, author) =>
+          ownerOnly && !author.owner
+            ? `/${row.names[0]} is for the owner of this gateway.`
+            : answer({ lane, author, rest: rest.trim() }),
+      }
     },
   }
 }
@@ -96,12 +104,14 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
     {
       names: ['model'],
       takes: '[NAME | default]',
+      ownerOnly: true,
       about: 'Show or choose the model for this conversation.',
       answer: request => chooseModel(parts, request),
     },
     {
       names: ['backend'],
       takes: '[NAME | default]',
+      ownerOnly: true,
       about: 'Show or choose the agent for this conversation.',
       answer: request => chooseBackend(parts, request),
     },
@@ -111,7 +121,11 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
       answer: async ({ lane }) => statusOf(parts.status(), parts.answering(lane)),
     },
     { names: ['usage'], about: 'Show what was used today and this month.', answer: async () => usageOf(parts.usage()) },
-    { names: ['help'], about: 'Show these commands.', answer: async () => helpOf(list) },
+    {
+      names: ['help'],
+      about: 'Show these commands.',
+      answer: async ({ author }) => helpOf(list.filter(row => author.owner || !row.ownerOnly)),
+    },
   ]
   return list
 }

@@ -3,11 +3,14 @@ import type { Accepted, Changed, Duplicate, EventSink, NewEvent, RefusalReason, 
 import type { FollowUp, Lanes } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
 import type { Heard } from './commands.ts'
+import { type Gate, invitation } from './gate.ts'
 
 export interface IntakeParts {
   readonly inbox: Lanes<NewEvent>
   readonly tell: Tell
   readonly maxCharacters: number
+  /** Decides about whoever speaks where anybody can. */
+  readonly gate: Gate
   /** What a text is: for the agent, or for us. */
   hear(text: string): Heard
   /** The letters that carry the answer to a command. */
@@ -24,22 +27,52 @@ export interface Intake {
   close(): void
 }
 
-export function openIntake({ inbox, tell, maxCharacters, hear, letters, reason }: IntakeParts): Intake {
+export function openIntake({ inbox, tell, maxCharacters, gate, hear, letters, reason }: IntakeParts): Intake {
   let closed = false
 
   const objection = ({ what }: NewEvent): RefusalReason | null => {
     if (closed) return 'stopping'
     if (what.kind !== 'message') return null
-    if (what.text.trim() === '') return 'empty'
+    if (what.text.trim() === '' && !what.attachments?.length) return 'empty'
     return what.text.length > maxCharacters ? 'too-long' : null
   }
 
+  const tellRefusal = ({ source, lane }: NewEvent, why: RefusalReason, depth: number) =>
+    tell({ type: 'event-refused', source, lane, why, depth })
+
   const refuse = (event: NewEvent, why: RefusalReason, depth: number): Refused => {
-    tell({ type: 'event-refused', source: event.source, lane: event.lane, why, depth })
+    tellRefusal(event, why, depth)
     return { type: 'refused', why, reason: reason(why, depth) }
   }
 
-  /** Done first and written down then: a command that comes twice does the same again, one that was lost would not. */
+  /** The event with its author as the gate has it; or the end of what stays outside. */
+  async function admit(given: NewEvent): Promise<NewEvent | Duplicate | Refused> {
+    const { standing, what } = given
+    if (!standing) return given
+    const verdict = await gate.admit(standing, 'author' in what ? what.author.name : '')
+    switch (verdict.type) {
+      case 'in':
+        return writtenBy(given, verdict.owner)
+      case 'stranger': {
+        const words = verdict.code === null ? '' : `${reason('stranger', 0)} ${invitation(verdict.code)}`
+        return turnAway(given, 'stranger', words)
+      }
+      case 'too-fast':
+        return turnAway(given, 'too-fast', verdict.told ? reason('too-fast', 0) : '')
+      default:
+        return verdict satisfies never
+    }
+  }
+
+  /** Counted, and nothing else is kept of it. What nobody is told is no signal either: a log is easily filled that way. */
+  async function turnAway(event: NewEvent, why: RefusalReason, words: string): Promise<Duplicate | Refused> {
+    const known = await inbox.refuse(event.lane, event.key)
+    if (known) return known
+    if (words !== '') tellRefusal(event, why, inbox.depth().waiting)
+    return { type: 'refused', why, reason: words }
+  }
+
+  /** Done first and written down then: were it the other way round, a kill in between would leave it undone. */
   async function obey(
     event: NewEvent,
     heard: Extract<Heard, { type: 'command' }>,
@@ -47,6 +80,7 @@ export function openIntake({ inbox, tell, maxCharacters, hear, letters, reason }
     if (event.what.kind !== 'message') return refuse(event, 'not-stored', 0)
     const { lane, key, what } = event
     try {
+      if (await inbox.knows(key)) return { type: 'duplicate', id: 0 }
       const text = await heard.answer(lane, what.author)
       const command: NewEvent = { ...event, what: { ...what, kind: 'command' } }
       const filed = await inbox.file(lane, key, command, letters(command, text))
@@ -68,26 +102,39 @@ export function openIntake({ inbox, tell, maxCharacters, hear, letters, reason }
   return {
     async change(key, event) {
       const unchanged = (why: string) => ({ changed: false, reason: `Not changed. ${why}` }) as const
-      const why = event === null ? null : objection(event)
-      if (why !== null) return unchanged(reason(why, inbox.depth().waiting))
       try {
-        return (await inbox.change(key, event)) ? { changed: true } : unchanged('It does not wait any more.')
+        const who = event?.standing ? gate.who(event.standing) : null
+        if (event?.standing && who === null) return { changed: false, reason: '' }
+        const why = event === null ? null : objection(event)
+        if (why !== null) return unchanged(reason(why, inbox.depth().waiting))
+        const heard = event?.what.kind === 'message' ? hear(event.what.text) : null
+        if (heard?.type === 'command') return unchanged('A message cannot become a command; send it by itself.')
+        const decided = event?.standing ? writtenBy(event, who === 'owner') : event
+        return (await inbox.change(key, decided && heard ? spoken(decided, heard.text) : decided))
+          ? { changed: true }
+          : unchanged('It does not wait any more.')
       } catch (error) {
         notStored(error)
         return unchanged('It could not be stored; try again in a moment.')
       }
     },
     async accept(given) {
-      const why = objection(given)
-      const heard = why === null && given.what.kind === 'message' ? hear(given.what.text) : null
-      if (heard?.type === 'command') return obey(given, heard)
-      const event =
-        heard && given.what.kind === 'message' ? { ...given, what: { ...given.what, text: heard.text } } : given
+      let event: NewEvent
       try {
-        if (why !== null) {
-          await inbox.refuse(event.lane, event.key)
-          return refuse(event, why, inbox.depth().waiting)
-        }
+        const admitted = await admit(given)
+        if ('type' in admitted) return admitted
+        event = admitted
+      } catch (error) {
+        // Whoever could not be looked up stays outside; a stranger who cannot get a code hears nothing.
+        notStored(error)
+        return { type: 'refused', why: 'not-stored', reason: '' }
+      }
+      const why = objection(event)
+      const heard = why === null && event.what.kind === 'message' ? hear(event.what.text) : null
+      if (heard?.type === 'command') return obey(event, heard)
+      if (heard) event = spoken(event, heard.text)
+      try {
+        if (why !== null) return await turnAway(event, why, reason(why, inbox.depth().waiting))
         const put = await inbox.put(event.lane, event.key, event)
         if (put.type === 'refused') return refuse(event, put.why, put.depth)
         if (put.type === 'accepted')
@@ -103,4 +150,15 @@ export function openIntake({ inbox, tell, maxCharacters, hear, letters, reason }
       closed = true
     },
   }
+}
+
+/** Without the command that only says that a message follows. */
+function spoken(event: NewEvent, text: string): NewEvent {
+  return event.what.kind === 'message' ? { ...event, what: { ...event.what, text } } : event
+}
+
+/** Whoever reported it cannot know who the owner is; the gate does. */
+function writtenBy(event: NewEvent, owner: boolean): NewEvent {
+  const { what } = event
+  return 'author' in what ? { ...event, what: { ...what, author: { ...what.author, owner } } } : event
 }

@@ -250,8 +250,11 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     waiting,
 
     async refuse(key, itemKey) {
-      await shelf.put(box, key, itemKey, '', 'refuse')
+      const put = await shelf.put(box, key, itemKey, '', 'refuse')
+      return put.type === 'duplicate' ? put : null
     },
+
+    knows: itemKey => shelf.knows(box, itemKey),
 
     file: async (key, itemKey, item, followUps) =>
       (await shelf.file(box, key, itemKey, JSON.stringify(item), followUps)) ? 'filed' : 'duplicate',

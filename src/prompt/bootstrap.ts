@@ -31,7 +31,7 @@ export const bootstrap = async (
   }
   for (const file of personaFiles) {
     if (loaded.includes(file) || created.includes(file)) continue
-    if ((await readExcerpt(join(dir, file), file, limit, 'start')).type === 'text') loaded.push(file)
+    if (readExcerpt(join(dir, file), file, limit, 'start').type === 'text') loaded.push(file)
   }
   return { loaded, created }
 }
@@ -65,7 +65,7 @@ const planFor = async (dir: string, limit: number, warn: (file: string, why: str
     warn('boot.md', `${why}; it is passed over and the built-in defaults are used`)
     return builtInPlan
   }
-  const found = await readExcerpt(join(dir, 'boot.md'), 'boot.md', limit, 'start')
+  const found = readExcerpt(join(dir, 'boot.md'), 'boot.md', limit, 'start')
   if (found.type === 'missing') return builtInPlan
   if (found.type === 'unreadable') return refused(found.why)
   if (found.excerpt.cutFrom !== null) return refused(`is larger than ${limit} bytes`)
@@ -100,14 +100,14 @@ type Ensured =
 
 const ensure = async (dir: string, file: string, limit: number, content: string): Promise<Ensured> => {
   const path = join(dir, file)
-  const found = await readExcerpt(path, file, limit, 'start')
+  const found = readExcerpt(path, file, limit, 'start')
   if (found.type === 'text') return { type: 'loaded' }
   if (found.type === 'unreadable') return found
   const made = await createFile(path, content)
   if (made.type === 'created') return { type: 'created' }
   if (made.type === 'failed') throw cannot(dir, made.error)
   // There after all: somebody was faster, or it is a link to nothing.
-  const again = await readExcerpt(path, file, limit, 'start')
+  const again = readExcerpt(path, file, limit, 'start')
   if (again.type === 'text') return { type: 'loaded' }
   return again.type === 'unreadable' ? again : { type: 'unreadable', why: 'is a link that leads nowhere; remove it' }
 }

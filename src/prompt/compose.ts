@@ -1,4 +1,7 @@
 // The prompt of a turn: what the person wrote, after what the gateway has to say about it.
+import type { NewEvent } from '../base/event.ts'
+import { attachedLine } from './attached.ts'
+import { defused, senderLine } from './sender.ts'
 
 export interface PromptParts {
   readonly text: string
@@ -8,6 +11,14 @@ export interface PromptParts {
   readonly interrupted?: boolean
   /** Earlier messages that are answered together with this one, oldest first. */
   readonly collected?: readonly string[]
+}
+
+/** What an event says to the agent; where anybody can speak, under a line that tells who does. */
+export const wordsOf = ({ what, standing }: NewEvent): string => {
+  const words = 'text' in what ? what.text : what.instruction
+  const files = 'attachments' in what ? (what.attachments ?? []).map(one => `${attachedLine(one)}\n`).join('') : ''
+  if (!standing || !('author' in what)) return `${files}${words}`
+  return `${senderLine({ author: what.author, standing })}\n${files}${defused(words)}`
 }
 
 /** The text stands complete and verbatim at the end; with nothing to add, it is all there is. */

@@ -22,7 +22,9 @@ test('a skill in skills/ is found below .claude and .agents, also one that comes
   writeFileSync(join(dir, 'skills/tea/SKILL.md'), 'how to make tea')
   for (const home of ['.claude', '.agents'])
     expect(readFileSync(join(dir, home, 'skills/tea/SKILL.md'), 'utf8')).toBe('how to make tea')
-  expect(JSON.parse(readFileSync(join(dir, '.gemini/settings.json'), 'utf8'))).toEqual({ general: { maxAttempts: 2 } })
+  expect(JSON.parse(readFileSync(join(dir, '.gemini/settings.json'), 'utf8'))).toMatchObject({
+    general: { maxAttempts: 2, sessionRetention: { enabled: false } },
+  })
   expect(warnings).toEqual([])
 })
 

@@ -6,8 +6,12 @@ import { createFile } from './bootstrap.ts'
 /** claude looks into the first, codex, gemini, opencode and pi into the second. */
 const homes = ['.claude', '.agents']
 
-/** Gemini tries ten times for minutes before it tells of a limit, and takes no variable or flag for that. */
-const settings = { '.gemini/settings.json': '{\n  "general": { "maxAttempts": 2 }\n}\n' }
+/**
+ * Gemini tries ten times for minutes before it tells of a limit, and when it tidies up it removes sessions that are still in use.
+ * It takes no variable or flag for either.
+ */
+const gemini = { general: { maxAttempts: 2, sessionRetention: { enabled: false } } }
+const settings = { '.gemini/settings.json': `${JSON.stringify(gemini, null, 2)}\n` }
 
 /** What stands there already is the user's own and is left alone. */
 export async function furnishForClis(dir: string, warn: (file: string, why: string) => void): Promise<void> {

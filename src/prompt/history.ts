@@ -2,6 +2,8 @@
 
 export interface PastTurn {
   readonly role: 'person' | 'agent'
+  /** Who it was, where anybody can speak. */
+  readonly who?: string
   readonly text: string
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -54,8 +56,8 @@ const fitted = (turn: PastTurn, perTurn: number, room: number): string | null =>
   return null
 }
 
-const speaker = ({ role, at }: PastTurn): string => {
-  const who = role === 'person' ? 'Person' : 'You'
+const speaker = ({ role, at, who: sender = 'Person' }: PastTurn): string => {
+  const who = role === 'person' ? sender : 'You'
   const when = new Date(at)
   return Number.isNaN(when.getTime()) ? `${who}:` : `${who}, ${when.toISOString().slice(0, 16).replace('T', ' ')} UTC:`
 }

@@ -1,6 +1,7 @@
 // The front door: what the agent is told.
 export { assemble } from './assemble.ts'
 export { capabilities } from './capabilities.ts'
-export { composePrompt } from './compose.ts'
+export { composePrompt, wordsOf } from './compose.ts'
 export { recallHistory } from './history.ts'
+export { describeSender } from './sender.ts'
 export { openWorkspace } from './workspace.ts'

@@ -24,16 +24,16 @@ export const openWorkspace = ({ dir, tell }: { readonly dir: string; readonly te
   const readSingle = async (section: SectionFile): Promise<Found> => {
     const keep = section.key === 'memory' ? 'end' : 'start'
     const path = join(dir, section.file)
-    const found = await readExcerpt(path, section.file, fileLimit, keep)
+    const found = readExcerpt(path, section.file, fileLimit, keep)
     if (found.type !== 'missing' || section.key !== 'memory') return found
     const made = await createFile(path, section.starter)
     if (made.type === 'failed') return { type: 'unreadable', why: 'is missing and cannot be created; check the folder' }
-    const again = await readExcerpt(path, section.file, fileLimit, keep)
+    const again = readExcerpt(path, section.file, fileLimit, keep)
     return again.type === 'missing' ? { type: 'unreadable', why: 'is a link that leads nowhere; remove it' } : again
   }
 
   const readPersonaFile = async (file: string, troubles: Troubles): Promise<ReadonlyMap<SectionKey, Excerpt>> => {
-    const found = await readExcerpt(join(dir, file), file, fileLimit, 'start')
+    const found = readExcerpt(join(dir, file), file, fileLimit, 'start')
     if (found.type === 'unreadable') troubles.set(file, found.why)
     if (found.type !== 'text') return new Map()
     if (found.excerpt.cutFrom !== null) troubles.set(file, tooLarge(found.excerpt.cutFrom, fileLimit))

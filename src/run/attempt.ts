@@ -28,19 +28,20 @@ export interface AttemptParts {
     readonly timezone: () => string
   }
   systemPrompt(): Promise<string>
-  /** Puts the words of the event, and what must be said around them, into one prompt. */
+  /** Puts the words of the events, and what must be said around them, into one prompt. */
   compose(prompt: {
-    text: string
+    event: NewEvent
+    /** Answered together with it, oldest first. */
+    earlier: readonly NewEvent[]
     history: readonly Said[]
     /** The session knows the conversation except for `history`, which another backend answered. */
     resumed: boolean
     interrupted: boolean
-    collected: readonly string[]
   }): string
+  /** The conversation was begun anew after this event came. */
+  isCut(taken: Taken<NewEvent>): boolean
   /** What was asked and answered after this event; 0: all that may be handed over. */
   history(lane: string, after: number): readonly Said[]
-  /** A folder of the run's own, gone when `use` has ended. */
-  withScratch<T>(use: (dir: string) => Promise<T>): Promise<T>
 }
 
 export interface Attempt {
@@ -66,10 +67,10 @@ export function openAttempts(parts: AttemptParts) {
 
   return async (taken: Taken<NewEvent>, candidate: Candidate, live: Live, signal: AbortSignal): Promise<Attempt> => {
     const backend = candidate.backend.name
-    const run = () => parts.withScratch(dir => runOnce(taken, candidate, live, dir, signal))
+    const run = () => runOnce(taken, candidate, live, signal)
     let heard = await run()
     let sessionWasLost = false
-    if (!heard.ended.ok && heard.ended.why === 'session-lost') {
+    if (!heard.ended.ok && heard.ended.why === 'session-lost' && !heard.acted && !signal.aborted) {
       sessionWasLost = await forgetSession(taken.lane, backend)
       heard = await run()
     }
@@ -81,7 +82,6 @@ export function openAttempts(parts: AttemptParts) {
     taken: Taken<NewEvent>,
     { backend, model }: Candidate,
     live: Live,
-    scratchDir: string,
     signal: AbortSignal,
   ): Promise<Heard> {
     const { id, lane, attempt, interrupted } = taken
@@ -90,12 +90,12 @@ export function openAttempts(parts: AttemptParts) {
     const [systemPrompt, session] = await Promise.all([parts.systemPrompt(), sessionFor(lane, backend, known)])
     const { silenceMs, ceilingMs, timezone: _, ...wishes } = settings
     const prompt = promptFor(taken, known)
-    const turn: Turn = { prompt, systemPrompt, session, model, ...wishes, scratchDir }
+    const turn: Turn = { prompt, systemPrompt, session, model, ...wishes }
     tell({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
     const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
     const heard = await follow(run, taken, backend.name, live)
     const usage = heard.used && usageOfTurn(heard.used, known ? known.totals : nothing)
-    await settleSession(taken, backend.name, known, heard, usage?.totals ?? null)
+    await settleSession(taken, backend.name, known, heard, usage?.totals ?? null).catch(troubled)
     const { ended, firstWordMs, used } = heard
     tell({
       ...{ type: 'turn-ended', id, lane, source: taken.item.source, kind: taken.item.what.kind },
@@ -115,16 +115,17 @@ export function openAttempts(parts: AttemptParts) {
   /** Listens until the end; the events themselves go to the live view. */
   async function follow(
     events: AsyncIterable<AgentEvent>,
-    { id, lane }: Taken<NewEvent>,
+    taken: Taken<NewEvent>,
     backend: string,
     live: Live,
   ): Promise<Heard> {
+    const { id, lane } = taken
     const began = clock.now()
     const heard = { text: '', acted: false, firstWordMs: null as number | null, used: null as UsageTold | null }
     for await (const event of events) {
       switch (event.type) {
         case 'started':
-          if (event.session !== null) await confirm(lane, backend, event.session)
+          if (event.session !== null && !parts.isCut(taken)) await confirm(lane, backend, event.session)
           break
         case 'text':
           if (heard.firstWordMs === null) {
@@ -153,11 +154,11 @@ export function openAttempts(parts: AttemptParts) {
 
   /** A disk that does not take it now must not end a turn that runs. */
   async function confirm(lane: string, backend: string, session: string): Promise<void> {
-    try {
-      await sessions.remember(lane, backend, session, true)
-    } catch (error) {
-      tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
-    }
+    await sessions.remember(lane, backend, session, true).catch(troubled)
+  }
+
+  function troubled(error: unknown): void {
+    tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
   }
 
   /** A new session gets its id on disk before it begins, so that a crash at any moment finds it again. */
@@ -170,18 +171,20 @@ export function openAttempts(parts: AttemptParts) {
   }
 
   async function settleSession(
-    { id, lane }: Taken<NewEvent>,
+    taken: Taken<NewEvent>,
     backend: string,
     known: Session | null,
-    { ended }: Heard,
+    { ended, text, acted }: Heard,
     totals: Usage | null,
   ): Promise<void> {
+    const { id, lane } = taken
     const now = await sessions.find(lane, backend)
     // An id that the backend never took up would be "lost" next time.
-    if (!ended.ok && !known && !now?.confirmed) return sessions.forget(lane, backend)
-    // It has heard the message also when it was stopped on the way.
-    const through = ended.ok || ended.why === 'stopped' ? id : (known?.through ?? 0)
-    sessions.advance(lane, backend, through, totals ?? (now?.id === known?.id ? (known?.totals ?? null) : null))
+    if (parts.isCut(taken) || (!ended.ok && !known && !now?.confirmed)) return sessions.forget(lane, backend)
+    // It has heard the message also when it was stopped or failed on the way.
+    const heardIt = ended.ok || ended.why === 'stopped' || acted || text !== ''
+    const before = known === null ? nothing : now?.id === known.id ? known.totals : null
+    sessions.advance(lane, backend, heardIt ? id : (known?.through ?? 0), totals ?? before)
   }
 
   /** True if the person should hear of it: there was a conversation to lose. */
@@ -196,11 +199,11 @@ export function openAttempts(parts: AttemptParts) {
   function promptFor(taken: Taken<NewEvent>, known: Session | null): string {
     const said = parts.history(taken.lane, known?.through ?? 0)
     return parts.compose({
-      text: wordsOf(taken.item),
+      event: taken.item,
+      earlier: taken.earlier.map(one => one.item),
       history: said.filter(one => one.state === 'answered'),
       resumed: known !== null,
       interrupted: taken.interrupted,
-      collected: taken.earlier.map(one => wordsOf(one.item)),
     })
   }
 
@@ -209,10 +212,6 @@ export function openAttempts(parts: AttemptParts) {
     const until = limitEnd(ended.detail, clock.now(), settings.timezone())
     return until === null ? ended : { ...ended, until }
   }
-}
-
-function wordsOf({ what }: NewEvent): string {
-  return 'text' in what ? what.text : what.instruction
 }
 
 const personOf = ({ what }: NewEvent) => ('author' in what ? what.author.id : null)

@@ -68,7 +68,7 @@ export interface CliParts {
 }
 
 /** Longer than the slowest takes to come up on a busy machine. */
-const openingMs = 30_000
+export const openingMs = 30_000
 
 const common = [
   'PATH',
@@ -194,16 +194,16 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     signal: AbortSignal,
     leaves: (gone: Promise<unknown>) => void,
   ): AsyncGenerator<AgentEvent> {
-    const dir = turn.scratchDir
-    try {
-      await furnish(turn, dir)
-    } catch (error) {
-      yield failed('crashed', `the system prompt could not be written: ${String(error)}`)
-      return
-    }
-    if (signal.aborted) {
-      yield failed('stopped', 'stopped before it began')
-      return
+    const folder = await parts.scratch.keep().catch((error: unknown) => String(error))
+    if (typeof folder === 'string') return yield failed('crashed', `no folder could be made for it: ${folder}`)
+    const { dir, remove } = folder
+    const troubled = await furnish(turn, dir).then(
+      () => null,
+      (error: unknown) => failed('crashed', `the system prompt could not be written: ${String(error)}`),
+    )
+    if (troubled || signal.aborted) {
+      remove()
+      return yield troubled ?? failed('stopped', 'stopped before it began')
     }
     const child = startProcess({
       file: parts.program,
@@ -220,6 +220,7 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
       // Also when the consumer walks away: nothing is left running.
       signal.removeEventListener('abort', kill)
       const patience = setTimeout(kill, 5000)
+      void child.end.then(remove)
       leaves(child.end.finally(() => clearTimeout(patience)))
     }
   }
@@ -284,7 +285,11 @@ export function childEnvironment(dialect: Dialect, parts: CliParts): Record<stri
 }
 
 /** `work` has so much time; then, or when `signal` aborts, it is told so and no longer waited for. */
-async function within<T>(ms: number, signal: AbortSignal, work: (bounded: AbortSignal) => Promise<T>): Promise<T> {
+export async function within<T>(
+  ms: number,
+  signal: AbortSignal,
+  work: (bounded: AbortSignal) => Promise<T>,
+): Promise<T> {
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(ms)])
   const over = new Promise<never>((_, reject) => {
     bounded.addEventListener('abort', () => reject(new Error('it did not come up in time')), { once: true })

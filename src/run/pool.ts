@@ -54,6 +54,8 @@ interface Entry {
   memory: number
   /** Nobody new gets it; it leaves with its last lease. */
   retired: boolean
+  /** It has taken a turn. */
+  proved: boolean
   leaving: Promise<void> | null
 }
 
@@ -105,7 +107,6 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
           entry.retired = true
           entries.delete(entry)
         })
-        trouble.delete(wanted.backend)
         return host
       },
       (error: unknown) => {
@@ -124,6 +125,7 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
       usedAt: clock.now(),
       memory,
       retired: false,
+      proved: false,
       leaving: null,
     }
     entries.add(entry)
@@ -138,10 +140,16 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
     tell({ type: 'warm-trouble', backend, why: error instanceof Error ? error.message : String(error) })
   }
 
+  /** At once, so that nobody takes it for idle in the meantime. */
+  function taken(entry: Entry): Entry {
+    entry.leases++
+    return entry
+  }
+
   async function find(wanted: Wanted): Promise<Entry | null> {
     const held = holding(wanted)
     const fitting = held.find(entry => !entry.retired && entry.fixed === wanted.fixed)
-    if (fitting) return fitting
+    if (fitting) return taken(fitting)
     // A session is held by one process at a time; one that takes all sessions may end its turns beside the new one.
     for (const entry of held) {
       entry.retired = true
@@ -153,14 +161,13 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
     if (resting || closing.signal.aborted) return null
     // Somebody may have opened it while the old one left.
     const fresh = holding(wanted).find(entry => !entry.retired && entry.fixed === wanted.fixed)
-    if (fresh) return fresh
-    return makeRoom(memory) ? begin(wanted, memory) : null
+    if (fresh) return taken(fresh)
+    return makeRoom(memory) ? taken(begin(wanted, memory)) : null
   }
 
   async function lease(wanted: Wanted, signal: AbortSignal): Promise<Lease | null> {
     const entry = await find(wanted)
     if (entry === null) return null
-    entry.leases++
     const host = await Promise.race([entry.opening, abortOf(signal)])
     let over = false
     const giveBack = (broken: boolean) => {
@@ -168,6 +175,9 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
       over = true
       entry.leases--
       entry.usedAt = clock.now()
+      if (host && !broken) entry.proved = true
+      if (entry.proved) trouble.delete(entry.backend)
+      else if (host) failed(entry.backend, 'it did not take its first turn')
       if (broken) entry.retired = true
       if (!entry.retired || entry.leases > 0) return
       if (broken) entry.host?.kill()

@@ -52,23 +52,40 @@ export function killEverything(): void {
 }
 
 /**
- * What stays up is started by a watcher that holds the other end of a pipe of ours: the pipe ends with the gateway, however that
- * ends, and then the program is ended. Its own input is no sign to rely on: in the middle of a turn most do not look at it.
+ * What stays up has a watcher beside it that holds the other end of a pipe of ours: the pipe ends with the gateway, however that
+ * ends, and then the program is ended with all that it has started. Its own input is no sign to rely on: in the middle of a turn
+ * most do not look at it. The program itself takes the place of the shell, so that it is our child as any other.
  */
 function watched(file: string, args: readonly string[]): readonly [string, readonly string[]] {
-  const watch = [
-    'exec 4<&0 </dev/null',
-    '"$@" <&4 3<&- 4<&- & program=$!',
-    'exec 4<&-',
-    '(read -r _; kill "$program"',
-    ` n=0; while kill -0 "$program" && [ "$n" -lt ${outputLimits.graceMs / 100} ]; do sleep 0.1; n=$((n + 1)); done`,
-    ' kill -9 0) <&3 >/dev/null 2>&1 & watcher=$!',
-    'exec 3<&-',
-    'wait "$program"; code=$?',
-    'kill "$watcher" 2>/dev/null',
-    'exit "$code"',
-  ]
-  return ['/bin/sh', ['-c', watch.join('\n'), 'sh', file, ...args]]
+  const watch = `
+    exec 4<&0 </dev/null
+    (
+      exec 4<&-
+      read -r _
+      # Nothing to do for one whose program has left before.
+      read -r self _ _ parent _ </proc/self/stat
+      [ "$parent" = "$$" ] || exit
+      # All below it, also those that have left its group; by rounds, since a child may be listed before its parent.
+      all=" $$ "
+      grew=1
+      while [ "$grew" ]; do
+        grew=
+        for stat in /proc/[0-9]*/stat; do
+          read -r line <"$stat" || continue
+          pid=\${stat#/proc/}
+          pid=\${pid%/stat}
+          rest=\${line##*) ? }
+          case "$all" in *" $pid "*) continue ;; esac
+          case "$all" in *" \${rest%% *} "*) [ "$pid" = "$self" ] || { all="$all$pid "; grew=1; } ;; esac
+        done
+      done
+      kill $all
+      n=0
+      while kill -0 $$ && [ "$n" -lt ${outputLimits.graceMs / 100} ]; do sleep 0.1; n=$((n + 1)); done
+      kill -9 $all
+    ) <&3 >/dev/null 2>&1 &
+    exec "$@" <&4 3<&- 4<&-`
+  return ['/bin/sh', ['-c', watch, 'sh', file, ...args]]
 }
 
 export function startProcess(order: ProcessOrder, limits = outputLimits): RunningProcess {

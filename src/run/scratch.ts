@@ -3,8 +3,6 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface Scratch {
-  use<T>(run: (dir: string) => Promise<T>): Promise<T>
-  /** For what stays between turns. */
   keep(): Promise<{ readonly dir: string; remove(): void }>
   /** Resolves when every folder that is no longer used is gone. */
   tidied(): Promise<void>
@@ -27,16 +25,5 @@ export function openScratch(runsDir: string): Scratch {
     }
     return { dir, remove }
   }
-  return {
-    keep,
-    async use(run) {
-      const { dir, remove } = await keep()
-      try {
-        return await run(dir)
-      } finally {
-        remove()
-      }
-    },
-    tidied: async () => void (await Promise.all(removing)),
-  }
+  return { keep, tidied: async () => void (await Promise.all(removing)) }
 }

@@ -62,6 +62,7 @@ function setup(
     history?: readonly Said[]
     settings?: Partial<TurnParts['settings']>
     standBys?: readonly Backend[]
+    cut?: boolean
   } = {},
 ) {
   const asked: Turn[] = []
@@ -100,11 +101,14 @@ function setup(
       ...given.settings,
     },
     systemPrompt: async () => 'the system prompt',
-    compose: ({ text, history, interrupted, collected }) =>
-      [...history.map(said => `H:${said.text}`), ...(interrupted ? ['INTERRUPTED'] : []), ...collected, text].join(
-        '\n',
-      ),
+    compose: ({ event, earlier, history, interrupted }) =>
+      [
+        ...history.map(said => `H:${said.text}`),
+        ...(interrupted ? ['INTERRUPTED'] : []),
+        ...[...earlier, event].map(({ what }) => ('text' in what ? what.text : what.instruction)),
+      ].join('\n'),
     history: (_, after) => (after === 0 ? (given.history ?? []) : []),
+    isCut: () => given.cut ?? false,
     openLive: (): Live => ({
       text: delta => shown.push(delta),
       action: (label, phase) => shown.push(`${label} ${phase}`),
@@ -114,7 +118,6 @@ function setup(
       ends.push(end)
       return [{ box: 'out', lane: 'l', key: 'k', item: end }]
     },
-    withScratch: use => use('/scratch'),
   })
   return { take, asked, ends, signals, shown, sessions }
 }
@@ -160,7 +163,6 @@ describe('what the backend is asked', () => {
             model: 'm',
             maxTurns: 25,
             workingDir: '/w',
-            scratchDir: '/scratch',
           })
         },
       ),
@@ -229,6 +231,12 @@ describe('what the backend is asked', () => {
     await take(taken(), never)
   })
 
+  test('a conversation that began anew meanwhile is not tied to the old session again', async () => {
+    const { take, sessions } = setup(() => answer('x', 'old'), { cut: true })
+    await take(taken(), never)
+    expect(sessions.kept.size).toBe(0)
+  })
+
   test('an id that the backend never took up is forgotten again', async () => {
     const { take, sessions } = setup(() => [failure('not-logged-in')])
     await take(taken(), never)
@@ -272,6 +280,16 @@ describe('a lost session', () => {
     await sessions.remember('chat:room', 'scripted', 'only asked for', false)
     await take(taken({ interrupted: true, attempt: 2 }), never)
     expect(ends).toEqual([answered('fresh')])
+  })
+
+  test('is not begun afresh once a tool ran', async () => {
+    const { take, asked, sessions } = setup(() => [
+      { type: 'action', id: 't', label: 'Write', phase: 'ended' },
+      failure('session-lost'),
+    ])
+    await sessions.remember('chat:room', 'scripted', 'gone', true)
+    await take(taken(), never)
+    expect(asked).toHaveLength(1)
   })
 
   test('twice in one turn is a failure, not a loop', async () => {
@@ -352,7 +370,7 @@ describe('when another backend can take over', () => {
   test('all at their limits: it waits for the first that ends', async () => {
     const other = standBy('other', () => [failure('rate-limited', { until: now + 30_000 })])
     const { take, ends } = setup(() => [failure('rate-limited', { until: now + 60_000 })], { standBys: [other] })
-    expect(await take(taken(), never)).toMatchObject({ type: 'later', at: now + 30_000, retry: false })
+    expect(await take(taken(), never)).toMatchObject({ type: 'later', at: now + 30_000, retry: true })
     expect(ends).toEqual([{ type: 'put-off', why: 'rate-limited', backend: 'other', until: now + 30_000 }])
   })
 
@@ -360,7 +378,7 @@ describe('when another backend can take over', () => {
     const { take } = setup(() => [
       { type: 'ended', ok: false, why: 'rate-limited', detail: "You've hit your limit. Try again in 5 minutes." },
     ])
-    expect(await take(taken(), never)).toMatchObject({ type: 'later', at: now + 300_000, retry: false })
+    expect(await take(taken(), never)).toMatchObject({ type: 'later', at: now + 300_000 })
   })
 })
 
@@ -459,9 +477,16 @@ describe('how it ends', () => {
   )
 
   test('a limit that tells its end is waited for, without costing a retry', async () => {
-    const { take, ends } = setup(() => [failure('rate-limited', { until: now + 60_000 })])
-    expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'later', retry: false, at: now + 60_000 })
-    expect(ends).toEqual([{ type: 'put-off', why: 'rate-limited', backend: 'scripted', until: now + 60_000 }])
+    const until = now + 3_600_000
+    const { take, ends } = setup(() => [failure('rate-limited', { until })])
+    expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'later', retry: false, at: until })
+    expect(ends).toEqual([{ type: 'put-off', why: 'rate-limited', backend: 'scripted', until }])
+  })
+
+  test('a limit of seconds that comes again and again is not waited for for ever', async () => {
+    const { take } = setup(() => [failure('rate-limited', { until: now + 5000 })])
+    expect(await take(taken({ retries: 2 }), never)).toMatchObject({ type: 'later', retry: true, at: now + 5000 })
+    expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'failed', why: 'rate-limited' })
   })
 
   test('stopped by the person: an end with what was said so far; cut off by the gateway: taken up again', async () => {

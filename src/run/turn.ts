@@ -21,6 +21,9 @@ interface Failed extends Attempt {
 
 const retries = { most: 3, baseMs: 5000 }
 
+/** From here on a limit is one that people know of, by the hour or the day. */
+const longWaitMs = 600_000
+
 /** Who cannot answer now may not be asked first for a while; the limit that tells no end is tried again soon. */
 const defaultRestMs = 60_000
 
@@ -94,7 +97,7 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
         followUps: letters({ type: 'answered', text: ended.text, backend, sessionWasLost, instead }),
       }
     }
-    if (ended.why === 'stopped')
+    if (ended.why === 'stopped' || signal.aborted)
       return signal.reason === cutOff
         ? { type: 'cut' }
         : { type: 'done', followUps: letters({ type: 'stopped', text: last.text }) }
@@ -119,13 +122,15 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
       ({ ended: { why }, text }) =>
         why === 'overloaded' || why === 'rate-limited' || (why === 'crashed' && text === ''),
     )
-    const soonest = passing
-      .map(({ ended, backend }) => ({ why: ended.why, at: ended.until ?? 0, backend, retry: false }))
+    const [soonest] = passing
+      .map(({ ended, backend }) => ({ why: ended.why, at: ended.until ?? 0, backend }))
       .filter(({ why, at }) => why === 'rate-limited' && at > clock.now())
-      .sort((a, b) => a.at - b.at)[0]
-    if (soonest) return soonest
+      .sort((a, b) => a.at - b.at)
+    // A limit of hours is waited for, however often; one of seconds that comes again and again is another kind of trouble.
+    if (soonest && soonest.at - clock.now() >= longWaitMs) return { ...soonest, retry: false }
     const [first] = passing
     if (!first || taken.retries >= retries.most) return null
+    if (soonest) return { ...soonest, retry: true }
     const at = clock.now() + retries.baseMs * 2 ** taken.retries * (0.75 + parts.chance() / 2)
     return { why: first.ended.why, at, backend: first.backend, retry: true }
   }

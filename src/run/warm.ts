@@ -59,7 +59,21 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
   const isSharedAndUp = async ({ gone }: Host): Promise<boolean> =>
     warm.serves === 'all-sessions' && (await Promise.race([gone.then(() => false), soon().then(() => true)]))
 
+  /** Sessions whose turn a shared host did not let go of: nobody else takes them up before it is gone. */
+  const stuck = new Map<string, Host>()
+
+  async function unstick(session: string): Promise<void> {
+    const host = stuck.get(session)
+    if (!host) return
+    stuck.delete(session)
+    const patience = setTimeout(host.kill, stuckMs)
+    await host.gone
+    clearTimeout(patience)
+  }
+
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
+    let session = turn.session?.id ?? ''
+    await unstick(session)
     const lease = signal.aborted ? null : await pool.lease(kindOf(turn), signal)
     if (lease === null) return yield* cold(turn, signal)
     let spoke = false
@@ -69,10 +83,13 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
     try {
       for (;;) {
         const next = await Promise.race([events.next(), patience.over])
+        if (next === 'over' && warm.serves === 'all-sessions') stuck.set(session, lease.host)
         if (next === 'over' || next.done) break
         const event = next.value
-        if (event.type === 'started' && event.session !== null && warm.serves === 'one-session')
-          lease.rename(event.session)
+        if (event.type === 'started' && event.session !== null) {
+          session = event.session
+          if (warm.serves === 'one-session') lease.rename(session)
+        }
         if (event.type !== 'ended') {
           spoke = true
           yield event
@@ -80,8 +97,9 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
         }
         usable =
           goesOn(signal) &&
+          (event.ok || event.why !== 'not-logged-in') &&
           (signal.aborted || event.ok || !ofTheWay.includes(event.why) || (await isSharedAndUp(lease.host)))
-        if (!usable && !spoke && !signal.aborted) break
+        if (!usable && !spoke && !signal.aborted && !event.ok && ofTheWay.includes(event.why)) break
         yield signal.aborted ? stopped : event
         return
       }
@@ -130,6 +148,9 @@ function givingUp(signal: AbortSignal, graceMs: number) {
     },
   }
 }
+
+/** How long others may go on with a host that one of its sessions waits to get away from. */
+const stuckMs = 10_000
 
 const soon = () => new Promise<void>(resolve => setTimeout(resolve, 200))
 

@@ -19,6 +19,9 @@ export class TimedOut extends Error {
   }
 }
 
+/** A reason spares an error with its stack, which would be made for each event. */
+const heardOf = 'heard of'
+
 export async function* watchRun(
   start: (signal: AbortSignal) => AsyncIterable<AgentEvent>,
   patience: Patience,
@@ -40,7 +43,7 @@ export async function* watchRun(
       if (!until.aborted) expire(why)
     })
   const heard = () => {
-    silence.abort()
+    silence.abort(heardOf)
     silence = new AbortController()
     // A tool may be quiet for long; the ceiling stands behind it.
     if (working.size === 0)
@@ -58,8 +61,8 @@ export async function* watchRun(
       yield timedOut ? { type: 'ended', ok: false, why: 'timed-out', detail: late ?? '' } : event
     }
   } finally {
-    silence.abort()
-    done.abort()
+    silence.abort(heardOf)
+    done.abort(heardOf)
   }
 }
 

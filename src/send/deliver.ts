@@ -17,9 +17,13 @@ export function openDelivery(chats: ReadonlyMap<string, ChatAdapter>, clock: Clo
       tell({ type: 'letter-refused', ...about, why: `the chat ${letter.place.chat} is not on` })
       return { type: 'failed', why: 'chat-off' }
     }
+    const { kind, about: answered, text, ok, files } = letter
     const posted = await chat.post(
       letter.place,
-      { key, kind: letter.kind, about: letter.about, text: letter.text, ok: letter.ok, action: null },
+      {
+        ...{ key, kind, about: answered, text, ok, action: null, again: taken.interrupted },
+        ...(files === undefined ? {} : { files }),
+      },
       signal,
     )
     switch (posted.type) {

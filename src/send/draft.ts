@@ -72,7 +72,7 @@ function openDraft(chat: ChatAdapter, place: Place, about: string | null, key: s
       nudge()
     },
     async close() {
-      over.abort()
+      over.abort('over')
       await showing
     },
   }

@@ -62,7 +62,7 @@ export function explainRefusal(why: RefusalReason, { depth, max }: { depth?: num
     case 'cancelled':
       return 'Cancelled: this message was taken back before it was answered. Please send it anew if you want it after all.'
     case 'stranger':
-      return 'Not allowed: I do not know you, and only answer people whom my owner has let in.'
+      return 'Not allowed: I only answer people whom my owner has let in. Please ask to be let in.'
     case 'too-fast':
       return 'Too fast: please wait a moment before you write again.'
     case 'not-stored':

@@ -1,4 +1,5 @@
 // What the person sees.
+export { openAttached } from './attached.ts'
 export { openDelivery } from './deliver.ts'
 export { openDrafts } from './draft.ts'
 export { explain, explainError, explainRefusal } from './explain.ts'

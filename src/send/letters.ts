@@ -15,7 +15,11 @@ export interface Wording {
 /** The key of the first (often only) piece of an event's final. */
 export const finalKey = (eventKey: string) => `${eventKey}#final`
 
-export function openLetters(chats: ReadonlyMap<string, ChatAdapter>) {
+/** `filesIn`: the files of the workspace that a text links to. */
+export function openLetters(
+  chats: ReadonlyMap<string, ChatAdapter>,
+  filesIn: (text: string) => readonly string[] = () => [],
+) {
   return (taken: Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier'>, wording: Wording): readonly FollowUp[] => [
     ...(wording.kind === 'final'
       ? taken.earlier.flatMap(one => lettersTo(one.item, one.key, togetherWith(wording)))
@@ -28,12 +32,15 @@ export function openLetters(chats: ReadonlyMap<string, ChatAdapter>) {
     if (!place) return []
     const about = what.kind === 'message' || what.kind === 'command' ? what.id : null
     const base = kind === 'final' ? finalKey(key) : `${key}#notice-${mark}`
-    return pieces(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => ({
-      box: 'out',
-      lane: `${place.chat}:${place.conversation}`,
-      key: i === 0 ? base : `${base}-${i}`,
-      item: { place, kind, about, text: piece, ok } satisfies Letter,
-    }))
+    return pieces(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => {
+      const files = ok && what.kind !== 'command' ? filesIn(piece) : []
+      return {
+        box: 'out',
+        lane: `${place.chat}:${place.conversation}`,
+        key: i === 0 ? base : `${base}-${i}`,
+        item: { place, kind, about, text: piece, ok, ...(files.length === 0 ? {} : { files }) } satisfies Letter,
+      }
+    })
   }
 }
 
@@ -46,7 +53,9 @@ const togetherWith = ({ ok }: Wording): Wording => ({
 })
 
 function pieces(text: string, limits: ChatLimits | null): readonly string[] {
-  const parts = limits && limits.measure(text) > limits.length ? split(text, limits) : [text]
+  const tooLong = limits !== null && limits.measure(text) > limits.length
+  const asFile = limits?.fileOver !== undefined && limits.measure(text) > limits.fileOver
+  const parts = limits && tooLong && !asFile ? split(text, limits) : [text]
   // Every message has a visible end, also when the agent had nothing to say.
   return parts.some(part => part.trim() !== '') ? parts : ['(The agent ended without a word.)']
 }

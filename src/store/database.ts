@@ -94,6 +94,32 @@ const migrations = [
      why TEXT
    ) STRICT;
    CREATE INDEX turns_by_time ON turns (at);`,
+  // Who may speak: what was decided about people, and the codes of those who ask.
+  `CREATE TABLE people (
+     chat TEXT NOT NULL,
+     user TEXT NOT NULL,
+     name TEXT NOT NULL,
+     decision TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     PRIMARY KEY (chat, user)
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE pairing_codes (
+     code TEXT PRIMARY KEY,
+     chat TEXT NOT NULL,
+     user TEXT NOT NULL,
+     name TEXT NOT NULL,
+     place TEXT NOT NULL,
+     at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX pairing_codes_of_person ON pairing_codes (user, chat);`,
+  // What a chat must know after a restart.
+  `CREATE TABLE chat_state (
+     chat TEXT NOT NULL,
+     name TEXT NOT NULL,
+     value TEXT NOT NULL,
+     updated_at INTEGER NOT NULL,
+     PRIMARY KEY (chat, name)
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 interface Job {
@@ -185,6 +211,8 @@ export function openDatabase(path: string): Database {
 function openFile(path: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
+    // SQLite would make it readable for everybody; what it makes beside it is as this is.
+    if (path !== ':memory:') closeSync(openSync(path, 'a', 0o600))
     db = new DatabaseSync(path, { timeout: 0 })
     db.exec(
       'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY',

@@ -66,9 +66,11 @@ function idOf({ body }: Row): readonly string[] {
 
 function said({ box, state, body, at }: Row): Said | null {
   if (box === 'in') {
-    const { what } = JSON.parse(body) as NewEvent
+    const { what, standing } = JSON.parse(body) as NewEvent
     if (what.kind !== 'message' && what.kind !== 'command') return null
-    return { id: what.id, role: 'user', text: what.text, at, ok: true, state: shown[state as keyof typeof shown] }
+    const sender = standing && { sender: { author: what.author, standing } }
+    const { id, text } = what
+    return { id, role: 'user', text, at, ok: true, ...sender, state: shown[state as keyof typeof shown] }
   }
   const letter = JSON.parse(body) as Letter
   if (letter.kind !== 'final') return null

@@ -55,7 +55,8 @@ export function openSessions(db: Database, clock: Clock, changed: () => void): S
     },
     advance(lane, backend, through, totals) {
       const text = totals === null ? null : JSON.stringify(totals)
-      db.mark(() => sql.advance.run(through, text, clock.now(), lane, backend))
+      // In the same commit as the outcome that follows.
+      db.write(() => sql.advance.run(through, text, clock.now(), lane, backend)).then(changed, () => undefined)
     },
     async forget(lane, backend) {
       await db.write(() => sql.forget.run(lane, backend))

@@ -166,6 +166,8 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
       announce(arrivals)
     },
 
+    knows: async (box, key) => sql.byKey.get(box, key) !== undefined,
+
     async file(box, lane, key, body, followUps) {
       const arrivals: [Box, Arrival][] = []
       const isNew = await db.write(() => {
@@ -174,7 +176,8 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
         follow(followUps, arrivals)
         return true
       })
-      announce(arrivals)
+      // After this round of the loop, so that whoever filed it hears of that before the answer.
+      setImmediate(announce, arrivals)
       return isNew
     },
 

@@ -36,6 +36,7 @@ test('turns are summed by backend and model since a time; a cost that nobody tol
   usage.listen(ended({}))
   usage.listen(ended({ ok: false, why: 'crashed', usage: null }))
   usage.listen(ended({ backend: 'codex', model: null, usage: { inputTokens: 5, outputTokens: 1, costUsd: null } }))
+  await db.write(() => undefined)
   expect(usage.since(0)).toEqual([
     { backend: 'claude', model: 'opus', turns: 3, failed: 1, inputTokens: 20, outputTokens: 4, costUsd: 0.5 },
     { backend: 'codex', model: null, turns: 1, failed: 0, inputTokens: 5, outputTokens: 1, costUsd: null },

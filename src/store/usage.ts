@@ -36,12 +36,14 @@ export function openUsage(db: Database, clock: Clock): UsageBook {
     listen(signal) {
       if (signal.type !== 'turn-ended') return
       const { id, lane, source, kind, person, backend, model, ms, firstWordMs, usage, ok, why } = signal
-      db.mark(() =>
+      const at = clock.now()
+      // In the same commit as the outcome that follows; a full disk is told there.
+      db.write(() =>
         insert.run(
-          ...[id, clock.now(), lane, source, kind, person, backend, model, Math.round(ms), rounded(firstWordMs)],
+          ...[id, at, lane, source, kind, person, backend, model, Math.round(ms), rounded(firstWordMs)],
           ...[usage?.inputTokens ?? null, usage?.outputTokens ?? null, usage?.costUsd ?? null, ok ? 1 : 0, why],
         ),
-      )
+      ).catch(() => undefined)
     },
     since: at =>
       sums.all(at).map(row => ({

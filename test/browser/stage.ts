@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import type { Socket } from '../../src/base/socket.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
+import { noPairing } from '../fakes/no-pairing.ts'
 
 export const token = 'browser-token'
 const root = resolve(import.meta.dirname, '../..')
@@ -74,6 +75,7 @@ export const openStage = async (port = 0) => {
         return `talk-${made}`
       },
       message: () => Promise.reject(new Error('not in this test')),
+      pairing: noPairing,
       warn: () => {},
       limits: { stopMs: 300 },
     },

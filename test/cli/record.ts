@@ -88,11 +88,10 @@ async function record(stage: Stage, version: string, name: Case, session: Turn['
     permissionMode: 'bypassPermissions',
     mcpServers: [],
     workingDir: join(home, 'workspace'),
-    scratchDir: dir,
   }
   const files = { ...dialect.files(turn, env), [systemPromptIn('')]: turn.systemPrompt }
   for (const [file, text] of Object.entries(files)) writeFileSync(join(dir, file), text)
-  const heard = await listen(stage, turn, name === 'killed')
+  const heard = await listen(stage, turn, dir, name === 'killed')
   const run: Run = {
     cli,
     version,
@@ -120,11 +119,16 @@ interface Heard {
 }
 
 /** `killing`: with SIGTERM after the first words, or when the model speaks but the CLI keeps it to itself. */
-async function listen({ dialect, program, env, model }: Stage, turn: Turn, killing: boolean): Promise<Heard> {
+async function listen(
+  { dialect, program, env, model }: Stage,
+  turn: Turn,
+  dir: string,
+  killing: boolean,
+): Promise<Heard> {
   const child = startProcess({
     file: program,
-    args: dialect.arguments(turn, turn.scratchDir),
-    env: { ...env, ...dialect.environment(turn, turn.scratchDir, env) },
+    args: dialect.arguments(turn, dir),
+    env: { ...env, ...dialect.environment(turn, dir, env) },
     cwd: turn.workingDir,
     input: dialect.input(turn),
   })

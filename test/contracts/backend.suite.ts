@@ -81,7 +81,6 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
   permissionMode: 'bypassPermissions',
   mcpServers: [],
   workingDir: home,
-  scratchDir: mkdtempSync(join(home, 'run-')),
   ...given,
 })
 

@@ -1,19 +1,31 @@
 // What every chat must hold, looped over the registry, each against the real far side of its platform.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { ChatAdapter, Outgoing } from '../../src/base/chat.ts'
-import type { EventSink, NewEvent } from '../../src/base/event.ts'
+import { systemClock } from '../../src/app/clock.ts'
+import type { ChatAdapter, Outgoing, Posted } from '../../src/base/chat.ts'
+import type { EventSink, NewEvent, Place } from '../../src/base/event.ts'
 import { chats } from '../../src/chat/index.ts'
 import { openHttp } from '../../src/ui/index.ts'
+import { type Channel, openDiscord } from '../fakes/discord/index.ts'
+import { noPairing } from '../fakes/no-pairing.ts'
 import { type Client, connect } from '../harness/client.ts'
 import { token } from '../harness/gateway.ts'
 
 /** A platform with one person on it. */
 interface Platform {
   readonly chat: ChatAdapter
+  /** Resolves when the chat has reached it. */
+  reached(): Promise<void>
   arrive(conversation: string): Promise<void>
   leave(conversation: string): Promise<void>
-  say(conversation: string, id: string, text: string): void
+  /** What the tests call a conversation, as the platform does. */
+  place(conversation: string): Place
+  /** The id that the message has there. */
+  say(conversation: string, text: string): string
+  /** What becomes of a final where nobody is. */
+  readonly nobodyThere: Posted['type']
   /** Finals that the person has seen, in order. */
   seen(conversation: string): readonly { about: string; text: string }[]
   close(): Promise<void>
@@ -52,14 +64,19 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
         connect: chat.connect,
         newConversation: () => 'new',
         message: chat.message,
+        pairing: noPairing,
         warn: () => undefined,
       },
       stop.signal,
     )
     const clients = new Map<string, Client>()
     const finals = new Map<string, { about: string; text: string }[]>()
+    let said = 0
     return {
       chat,
+      nobodyThere: 'absent',
+      reached: async () => undefined,
+      place: conversation => ({ chat: 'webchat', conversation }),
       async arrive(conversation) {
         const heard = finals.get(conversation) ?? []
         finals.set(conversation, heard)
@@ -71,11 +88,67 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
         )
       },
       leave: async conversation => clients.get(conversation)?.close(),
-      say: (conversation, id, text) => clients.get(conversation)?.say(id, text),
+      say(conversation, text) {
+        const id = `m${++said}`
+        clients.get(conversation)?.say(id, text)
+        return id
+      },
       seen: conversation => finals.get(conversation) ?? [],
       async close() {
         stop.abort()
         await http.closed
+      },
+    }
+  },
+
+  async discord() {
+    const discord = await openDiscord()
+    const workspace = await mkdtemp(join(tmpdir(), 'aetheel-contract-'))
+    const kept = new Map<string, string>()
+    const chat = await chats.discord({
+      ...{ token: discord.token, api: discord.url, messageContent: true, opensThreads: false, workspace },
+      ...{ catchUpMs: 0, fileOver: 12_000, commands: [], completes: [], clock: systemClock, chance: Math.random },
+      memory: {
+        get: name => kept.get(name) ?? null,
+        put: (name, value) => void (value === null ? kept.delete(name) : kept.set(name, value)),
+        list: prefix => [...kept].filter(([name]) => name.startsWith(prefix)).map(([name, value]) => ({ name, value })),
+      },
+      tell: () => undefined,
+      suggest: () => [],
+      change: async () => ({ changed: false, reason: 'too late' }),
+      knows: () => true,
+      write: async () => undefined,
+      sent: () => undefined,
+      readFile: async () => null,
+      broke: error => {
+        throw error
+      },
+    })
+    const rooms = new Map<string, Channel>()
+    const room = (conversation: string) => {
+      const found = rooms.get(conversation)
+      if (!found) throw new Error(`nobody has come to ${conversation}`)
+      return found
+    }
+    return {
+      chat,
+      nobodyThere: 'refused',
+      reached: () => discord.ready(),
+      place: conversation => ({ chat: 'discord', conversation: rooms.get(conversation)?.id ?? '1234' }),
+      async arrive(conversation) {
+        rooms.set(conversation, discord.channel(discord.home, conversation))
+      },
+      leave: async conversation => discord.removeChannel(room(conversation)),
+      say: (conversation, text) => discord.say(discord.ada, room(conversation), text, { mention: true }).id,
+      // A draft has a button.
+      seen: conversation =>
+        discord
+          .answers(room(conversation))
+          .filter(({ components }) => components.length === 0)
+          .map(({ reference, content }) => ({ about: reference ?? '', text: content })),
+      async close() {
+        await discord.close()
+        await rm(workspace, { recursive: true })
       },
     }
   },
@@ -113,18 +186,19 @@ describe.each(Object.keys(chats) as (keyof typeof chats)[])('the chat %s', name 
   test('what a person says becomes an event with a key of its own and the way back', async () => {
     const platform = await open()
     const heard: NewEvent[] = []
+    await platform.arrive('room')
     const end = listen(platform, async event => {
       heard.push(event)
       return { type: 'accepted', id: heard.length, position: 0 }
     })
-    await platform.arrive('room')
-    platform.say('room', 'm1', 'hello')
-    platform.say('room', 'm2', 'hello')
+    await platform.reached()
+    const id = platform.say('room', 'hello')
+    platform.say('room', 'hello')
     await expect.poll(() => heard.length).toBe(2)
     expect(heard[0]).toMatchObject({
       source: name,
-      what: { kind: 'message', id: 'm1', text: 'hello' },
-      replyTo: { chat: name, conversation: 'room' },
+      what: { kind: 'message', id, text: 'hello' },
+      replyTo: platform.place('room'),
     })
     expect(heard[0]?.key).not.toBe(heard[1]?.key)
     expect(heard[0]?.lane).toBe(heard[1]?.lane)
@@ -134,13 +208,14 @@ describe.each(Object.keys(chats) as (keyof typeof chats)[])('the chat %s', name 
   test('its life ends with the signal, and then it takes nothing more', async () => {
     const platform = await open()
     let heard = 0
+    await platform.arrive('room')
     const end = listen(platform, async () => {
       heard++
       return { type: 'accepted', id: 1, position: 0 }
     })
-    await platform.arrive('room')
+    await platform.reached()
     await end()
-    platform.say('room', 'm1', 'too late')
+    platform.say('room', 'too late')
     await new Promise(resolve => setTimeout(resolve, 100))
     expect(heard).toBe(0)
   })
@@ -149,32 +224,43 @@ describe.each(Object.keys(chats) as (keyof typeof chats)[])('the chat %s', name 
     const platform = await open()
     await platform.arrive('one')
     await platform.arrive('two')
-    const place = (conversation: string) => ({ chat: name, conversation })
-    expect((await platform.chat.post(place('one'), final('a'), never)).type).toBe('posted')
-    expect(platform.seen('one')).toEqual([{ about: 'm', text: 'a' }])
-    await platform.chat.post(place('two'), final('b'), never)
-    await platform.chat.post(place('one'), final('c'), never)
+    const [first, second, third] = [
+      platform.say('one', 'a?'),
+      platform.say('two', 'b?'),
+      platform.say('one', 'c?'),
+    ] as const
+    expect((await platform.chat.post(platform.place('one'), final('a', first), never)).type).toBe('posted')
+    expect(platform.seen('one')).toEqual([{ about: first, text: 'a' }])
+    await platform.chat.post(platform.place('two'), final('b', second), never)
+    await platform.chat.post(platform.place('one'), final('c', third), never)
     expect(platform.seen('one').map(one => one.text)).toEqual(['a', 'c'])
     expect(platform.seen('two').map(one => one.text)).toEqual(['b'])
   })
 
+  test('a final that is sent twice under one key is seen once, or again as the same', async () => {
+    const platform = await open()
+    await platform.arrive('one')
+    const about = platform.say('one', 'a?')
+    for (let i = 0; i < 2; i++) await platform.chat.post(platform.place('one'), final('a', about), never)
+    expect(new Set(platform.seen('one').map(one => JSON.stringify(one))).size).toBe(1)
+  })
+
   test('when nobody is there a final is not said to be posted', async () => {
     const platform = await open()
-    expect(await platform.chat.post({ chat: name, conversation: 'empty' }, final('x'), never)).toEqual({
-      type: 'absent',
-    })
+    const { nobodyThere } = platform
+    expect((await platform.chat.post(platform.place('empty'), final('x'), never)).type).toBe(nobodyThere)
     await platform.arrive('left')
     await platform.leave('left')
     await expect
-      .poll(async () => (await platform.chat.post({ chat: name, conversation: 'left' }, final('x'), never)).type)
-      .toBe('absent')
+      .poll(async () => (await platform.chat.post(platform.place('left'), final('x'), never)).type)
+      .toBe(nobodyThere)
   })
 
   test('a draft can be posted and edited at its pace, whoever is there', async () => {
     const platform = await open()
     await platform.arrive('room')
     for (const conversation of ['room', 'empty']) {
-      const place = { chat: name, conversation }
+      const place = platform.place(conversation)
       const posted = await platform.chat.post(place, { ...final('so far'), kind: 'draft' }, never)
       if (posted.type === 'posted')
         await platform.chat.edit(posted.ref, { ...final('so far and more'), kind: 'draft' }, never)

@@ -17,7 +17,7 @@ const home = mkdtempSync(join(tmpdir(), 'aetheel-replay-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 const never = new AbortController().signal
 
-const turnOf = ({ run }: Recording, scratchDir: string): Turn => ({
+const turnOf = ({ run }: Recording): Turn => ({
   prompt: run.prompt,
   systemPrompt: 'You are a test.',
   session: run.session,
@@ -27,7 +27,6 @@ const turnOf = ({ run }: Recording, scratchDir: string): Turn => ({
   permissionMode: 'bypassPermissions',
   mcpServers: [],
   workingDir: home,
-  scratchDir,
 })
 
 function replay(recording: Recording, trouble = '', signal = never): AsyncIterable<AgentEvent> {
@@ -43,7 +42,7 @@ function replay(recording: Recording, trouble = '', signal = never): AsyncIterab
     scratch: openScratch(join(home, 'runs')),
   })
   if (!backend) throw new Error(`there is no backend ${recording.run.cli}`)
-  return backend.run(turnOf(recording, mkdtempSync(join(home, 'run-'))), signal)
+  return backend.run(turnOf(recording), signal)
 }
 
 async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
@@ -189,7 +188,7 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
   test('never throws, says only what an event may say, and ends exactly once', () => {
     fc.assert(
       fc.property(spoilt, fc.boolean(), ({ recording, lines }, fine) => {
-        const events = hear(dialect, turnOf(recording, home), lines, fine ? { code: 0, signal: null } : recording.run)
+        const events = hear(dialect, turnOf(recording), lines, fine ? { code: 0, signal: null } : recording.run)
         grammar(events.filter((event, i) => i === 0 || event.type !== 'started'))
         for (const event of events) expect(isEvent(event), JSON.stringify(event)).toBe(true)
       }),
@@ -200,7 +199,7 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
   test('goes on without a throw behind its end, for there may be more on the way', () => {
     fc.assert(
       fc.property(spoilt, ({ recording, lines }) => {
-        const reader = dialect.read(turnOf(recording, home))
+        const reader = dialect.read(turnOf(recording))
         for (const line of [...lines, ...recording.lines]) {
           const ends = reader.line(line).map(event => event.type === 'ended')
           // Whatever stood behind an end in the same breath would be lost.

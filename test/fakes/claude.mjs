@@ -30,6 +30,7 @@ const voice = {
   version: '9.9.9 (Claude Code stand-in)',
   resume: flag('--resume'),
   chosen: flag('--session-id'),
+  mcpFile: flag('--mcp-config'),
   systemFile: flag('--append-system-prompt-file'),
   system: '',
   lost: id => `No conversation found with session ID: ${id}`,

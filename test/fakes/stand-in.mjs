@@ -63,7 +63,8 @@ export async function takeTurn(voice, { id: session, resumed }, prompt, signal) 
   const file = join(home, `${session}.json`)
   const told = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
   const system = voice.systemFile ? readFileSync(voice.systemFile, 'utf8') : (voice.system ?? '')
-  journal({ what: 'begin', session, resumed, prompt, args, env: Object.keys(process.env), system })
+  const mcpConfig = voice.mcpFile ? readFileSync(voice.mcpFile, 'utf8') : ''
+  journal({ what: 'begin', session, resumed, prompt, args, env: Object.keys(process.env), system, mcpConfig })
   writeFileSync(file, JSON.stringify([...told, prompt]))
 
   // [[only:claude]]: the others pay no attention to what stands in brackets.

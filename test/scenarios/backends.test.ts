@@ -80,6 +80,22 @@ test('commands answer at once while a turn runs, and /new forgets', async () => 
   expect((await client.final('long')).ok).toBe(false)
   expect((await client.final('next')).ok).toBe(true)
   expect((await ask('/new')).ok).toBe(true)
+  // Sent once more, as after a lost connection, it does nothing: what was said since stays.
+  await ask('the number is 42 now')
+  client.say(`m${ids - 1}`, '/new')
+  await client.next(frame => frame.type === 'accepted' && frame.id === `m${ids - 1}`)
+  await ask('which one?')
+  expect(begun().at(-1)).toMatchObject({ resumed: true })
+  await ask('/new')
+  client.say('held', '[[tool:500]]')
+  client.say('edited', 'waits')
+  await client.next(frame => frame.type === 'accepted' && frame.id === 'edited')
+  client.send({ type: 'edit', id: 'edited', text: '/stop' })
+  expect((await client.next(frame => frame.type === 'action' && frame.id === 'edited')).label).toContain(
+    'cannot become a command',
+  )
+  await client.final('edited')
+  await ask('/new')
   await ask('/ask what was the number?')
   expect(begun().at(-1)).toMatchObject({ resumed: false, prompt: 'what was the number?' })
   expect((await ask('/etc/passwd is a file')).text).toContain('/etc/passwd is a file')

@@ -216,7 +216,7 @@ test.concurrent('what a run started is ended by the next start, also when the ru
   expect,
 }) => {
   await using home = await temporaryHome()
-  const first = await home.start({ CLAUDE_STAND_IN_STEP_MS: '100' })
+  const first = await home.start({ CLAUDE_STAND_IN_STEP_MS: '100', BACKEND_WARM: 'false' })
   const client = await connect(first.url)
   client.say('1', 'one two three four five six seven eight nine [[grandchild]]')
   await client.next(frame => frame.type === 'draft' && (frame.text ?? '') !== '')

@@ -20,7 +20,6 @@ const turns = fc.record({
   permissionMode: fc.constantFrom(...permissionModes),
   mcpServers: fc.constant([]),
   workingDir: fc.constant('/space'),
-  scratchDir: fc.constant('/scratch'),
 }) satisfies fc.Arbitrary<Turn>
 const bypassing = turns.map((turn): Turn => ({ ...turn, permissionMode: 'bypassPermissions' }))
 

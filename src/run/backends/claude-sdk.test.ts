@@ -51,7 +51,6 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
   permissionMode: 'default',
   mcpServers: [],
   workingDir: home,
-  scratchDir: mkdtempSync(join(home, 'run-')),
   ...given,
 })
 
@@ -118,7 +117,12 @@ test('claude gets what it needs and nothing else: its environment, the system pr
   const asked = turn({ mcpServers: [{ name: 'files', command: 'serve', args: [], env }], model: 'opus' })
   expect(await last(open().run(asked, never))).toMatchObject({ ok: true })
   const [begin] = readFileSync(join(home, '.claude-stand-in/journal.jsonl'), 'utf8').split('\n')
-  const { args, env: names, system } = JSON.parse(begin ?? '') as { args: string[]; env: string[]; system: string }
+  const {
+    args,
+    env: names,
+    system,
+    mcpConfig,
+  } = JSON.parse(begin ?? '') as Record<'args' | 'env', string[]> & Record<'system' | 'mcpConfig', string>
   expect(system).toBe('You are a test.')
   expect(names).toEqual(expect.arrayContaining(['HOME', 'PATH', 'ANTHROPIC_API_KEY', 'AETHEEL_RUN']))
   for (const name of ['SECRET_OF_OTHERS', 'VITEST']) expect(names).not.toContain(name)
@@ -132,9 +136,8 @@ test('claude gets what it needs and nothing else: its environment, the system pr
     ]),
   )
   expect(args).not.toContain('--allow-dangerously-skip-permissions')
-  expect(args[args.indexOf('--mcp-config') + 1]).toBe(join(asked.scratchDir, 'mcp.json'))
+  expect(mcpConfig).toContain('a-secret')
   expect(args.join()).not.toContain('a-secret')
-  expect(readFileSync(join(asked.scratchDir, 'mcp.json'), 'utf8')).toContain('a-secret')
 })
 
 test.each([

@@ -5,13 +5,13 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AgentEvent, Backend, BackendCheck, Ended, FailureReason, Turn } from '../../base/agent.ts'
-import { backendOf, type CliParts, checkProgram, childEnvironment } from '../cli.ts'
+import { backendOf, type CliParts, checkProgram, childEnvironment, openingMs, within } from '../cli.ts'
 import { type Json, object, parseLine, string } from '../json.ts'
 import { runMark } from '../strays.ts'
 import type { Host } from '../warm.ts'
 import { findProgram } from '../which.ts'
 import { claude, grantedTools, mcpConfigIn, offeredTools } from './claude.ts'
-import { openQuery, type Sdk } from './claude-sdk-query.ts'
+import type { Sdk } from './claude-sdk-query.ts'
 
 export const claudeSdk = 'claude-sdk'
 
@@ -59,17 +59,19 @@ export function openClaudeSdk(parts: SdkParts): Backend {
       env: { ...env, ...claude.environment(turn, dir, env), [runMark]: dir },
       ...(instead ? { pathToClaudeCodeExecutable: findProgram(instead, environment.PATH) ?? instead } : {}),
     }
+    const { openQuery } = await import('./claude-sdk-query.ts')
     return openQuery(loaded, { options, workingDir: turn.workingDir, patienceMs })
   }
 
-  async function openKept(turn: Turn): Promise<Host> {
+  async function openKept(turn: Turn, patienceMs: number, signal: AbortSignal): Promise<Host> {
     const folder = await scratch.keep()
+    const opening = open(turn, folder.dir, patienceMs)
+    // Also when nobody waits for it any more.
+    void opening.then(host => host.gone).then(folder.remove, folder.remove)
     try {
-      const host = await open(turn, folder.dir, 1500)
-      void host.gone.then(folder.remove)
-      return host
+      return await within(openingMs, signal, () => opening)
     } catch (error) {
-      folder.remove()
+      void opening.then(host => host.kill()).catch(() => undefined /* it never came up */)
       throw error
     }
   }
@@ -84,9 +86,11 @@ export function openClaudeSdk(parts: SdkParts): Backend {
     if (!find()) return yield failed('not-installed', missing)
     let host: Host
     try {
-      host = await open(turn, turn.scratchDir, 5000)
+      host = await openKept(turn, 5000, signal)
     } catch (error) {
-      return yield failed('crashed', `the SDK could not be started: ${String(error)}`)
+      return yield signal.aborted
+        ? failed('stopped', 'stopped before it began')
+        : failed('crashed', `the SDK could not be started: ${String(error)}`)
     }
     signal.addEventListener('abort', host.kill, { once: true })
     if (signal.aborted) host.kill()
@@ -115,7 +119,7 @@ export function openClaudeSdk(parts: SdkParts): Backend {
       ignores: claude.ignores,
       cold,
       warm: claude.warm,
-      open: (_, turn) => openKept(turn),
+      open: (_, turn, signal) => openKept(turn, 1500, signal),
     },
     parts,
   )

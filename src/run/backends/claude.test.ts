@@ -14,7 +14,6 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
   permissionMode: 'default',
   mcpServers: [],
   workingDir: '/space',
-  scratchDir: '/scratch',
   ...given,
 })
 const servers: Turn['mcpServers'] = [

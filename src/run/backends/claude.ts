@@ -48,7 +48,7 @@ export const claude: Dialect = {
       : [],
   warm: {
     serves: 'one-session',
-    fixed: ({ prompt, session, scratchDir, ...rest }) => rest,
+    fixed: ({ prompt, session, ...rest }) => rest,
     async open(ground, turn) {
       const read = openReading()
       const args = [...argumentsFor(turn, ground.dir), '--input-format', 'stream-json']

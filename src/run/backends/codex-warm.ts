@@ -3,13 +3,10 @@ import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
 import { type Json, string } from '../json.ts'
 import type { ProcessEnd, RunningProcess } from '../process.ts'
 import { openRpc, type Rpc } from '../rpc.ts'
-import { type Ground, type Host, leave, type Warm } from '../warm.ts'
+import { type Ground, type Host, leave } from '../warm.ts'
 import { asArguments, keyFrom } from './codex-settings.ts'
 import { endCommands, openAgents, openThreads } from './codex-threads.ts'
 import { gone, ofEnd, openSpoken, stopped } from './codex-turn.ts'
-
-/** Whatever a turn may wish can be told to a running one. */
-export const appServer: Warm = { serves: 'all-sessions', fixed: () => null, open }
 
 /** How long it may take to come up. */
 const patienceMs = 20_000
@@ -19,7 +16,7 @@ interface Listener {
   over(how: ProcessEnd): void
 }
 
-async function open(ground: Ground, _: Turn, signal: AbortSignal): Promise<Host> {
+export async function openAppServer(ground: Ground, signal: AbortSignal): Promise<Host> {
   const key = keyFrom(ground.inherited)
   const child = ground.start(
     [

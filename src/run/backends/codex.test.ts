@@ -33,7 +33,6 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
   permissionMode: 'bypassPermissions',
   mcpServers: [],
   workingDir: dir,
-  scratchDir: dir,
   ...given,
 })
 const settings = (given: Partial<Turn>) => {

@@ -14,7 +14,6 @@ import {
   sandboxFor,
   settingsFor,
 } from './codex-settings.ts'
-import { appServer } from './codex-warm.ts'
 
 export const codex: Dialect = {
   name: 'codex',
@@ -47,7 +46,12 @@ export const codex: Dialect = {
   input: turn => turn.prompt,
   read: readEvents,
   ignores,
-  warm: appServer,
+  warm: {
+    serves: 'all-sessions',
+    // Whatever a turn may wish can be told to a running one.
+    fixed: () => null,
+    open: async (ground, _, signal) => (await import('./codex-warm.ts')).openAppServer(ground, signal),
+  },
 }
 
 function readEvents(turn: Turn): Reader {

@@ -35,6 +35,8 @@ export function openSessions(
 ) {
   /** Which system prompt each of them has; null: not known. */
   const told = new Map<string, string | null>()
+  /** Sessions that a process of their own still holds. */
+  const leaving = new Map<string, Promise<unknown>>()
   let written = ''
   let last: Promise<unknown> = Promise.resolve()
 
@@ -68,6 +70,7 @@ export function openSessions(
     const systemPrompt = systemPromptOf(turn)
     await write(systemPrompt)
     const wanted = turn.session?.resume ? turn.session.id : null
+    await leaving.get(wanted ?? '')
     if (wanted !== null && told.get(wanted) === systemPrompt) return wanted
     const params = { cwd: turn.workingDir, mcpServers: turn.mcpServers.map(acpServer) }
     let answer: Answer
@@ -82,6 +85,13 @@ export function openSessions(
   }
 
   return {
+    /** Until then a process of its own holds the session. */
+    heldUntil(session: string, gone: Promise<unknown>): void {
+      const over: Promise<unknown> = gone.then(() => {
+        if (leaving.get(session) === over) leaving.delete(session)
+      })
+      leaving.set(session, over)
+    },
     /** The session of this turn, with the system prompt of this turn. One after the other: they share the file. */
     ready(turn: Turn): Promise<Found> {
       const found = last

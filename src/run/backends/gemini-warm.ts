@@ -35,7 +35,7 @@ export async function openAcp(acp: Acp, ground: Ground): Promise<Host> {
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     child.startCounting()
     const found = await Promise.race([sessions.ready(turn), abortOf(signal)])
-    if (found === alone) return yield* runAlone(acp.alone, ground, turn, signal)
+    if (found === alone) return yield* runAlone(acp.alone, ground, turn, sessions.heldUntil, signal)
     if (typeof found !== 'string') {
       yield found === gone ? ofEnd(await child.end, false) : found
       return
@@ -72,9 +72,12 @@ async function* runAlone(
   dialect: Dialect,
   { dir, inherited, start }: Ground,
   turn: Turn,
+  heldUntil: (session: string, gone: Promise<unknown>) => void,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent> {
   const child = start(dialect.arguments(turn, dir), dialect.environment(turn, dir, inherited))
+  // Two processes of one session lose history: the next turn waits for this one to leave.
+  heldUntil(turn.session?.id ?? '', child.end)
   const reader = dialect.read(turn)
   child.send(dialect.input(turn))
   child.endInput()
@@ -89,10 +92,8 @@ async function* runAlone(
     yield endOf(await child.end, reader)
   } finally {
     signal.removeEventListener('abort', child.kill)
-    // Two processes of one session lose history: the next turn waits for this one to leave.
     const patience = setTimeout(child.kill, 5000)
-    await child.end
-    clearTimeout(patience)
+    void child.end.then(() => clearTimeout(patience))
   }
 }
 

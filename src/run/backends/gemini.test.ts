@@ -26,7 +26,6 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
   permissionMode: 'bypassPermissions',
   mcpServers: [],
   workingDir: home,
-  scratchDir: home,
   ...given,
 })
 
@@ -201,8 +200,7 @@ test('a session of this minute is not loaded, which would wipe it out, but gets 
   }
   const run = async (way: typeof pool | null, prompt: string, session: Turn['session']) => {
     const events: AgentEvent[] = []
-    const scratchDir = mkdtempSync(join(home, 'run-'))
-    const given = turn({ prompt, session, scratchDir })
+    const given = turn({ prompt, session })
     const backend = openCliBackend(gemini, { ...parts, pool: way })
     for await (const event of backend.run(given, new AbortController().signal)) events.push(event)
     return events.at(-1)

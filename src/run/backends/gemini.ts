@@ -8,7 +8,6 @@ import { withoutReferences } from '../plain.ts'
 import { settingOf } from './gemini-mcp.ts'
 import { narrowed, policyFor } from './gemini-policy.ts'
 import { readStream } from './gemini-read.ts'
-import { openAcp } from './gemini-warm.ts'
 
 const approvals = { bypassPermissions: 'yolo', acceptEdits: 'auto_edit', plan: 'plan', default: 'default' } as const
 const files = {
@@ -48,7 +47,7 @@ export const gemini: Dialect = {
   input: turn => withoutCommands(withoutReferences(turn.prompt)),
   read: readStream,
   ignores: turn => [
-    ...(turn.mcpServers.length > 0 && !readsDefaultsIn(turn.scratchDir)
+    ...(turn.mcpServers.length > 0 && !readsDefaultsIn(turn.workingDir)
       ? ['gemini has the servers of mcp.servers only while it stays up: a turn with a process of its own is without.']
       : []),
     ...narrowed(turn).map(
@@ -57,9 +56,9 @@ export const gemini: Dialect = {
   ],
   warm: {
     serves: 'all-sessions',
-    fixed: ({ prompt, systemPrompt, session, scratchDir, maxTurns, ...rest }) => rest,
-    open: (ground, turn) =>
-      openAcp(
+    fixed: ({ prompt, systemPrompt, session, maxTurns, ...rest }) => rest,
+    open: async (ground, turn) =>
+      (await import('./gemini-warm.ts')).openAcp(
         {
           arguments: ['--acp', ...wishes(turn, ground.dir)],
           environment: environmentIn(ground.dir, files.warmDefaults, ground.inherited),
@@ -90,7 +89,7 @@ const environmentIn = (dir: string, settings: string, inherited: Environment): E
 })
 
 /** Its own ten attempts take minutes; ours decide, and tell the person. What the user has set goes before. */
-const defaults = { general: { maxAttempts: 2 } }
+const defaults = { general: { maxAttempts: 2, sessionRetention: { enabled: false } } }
 
 /** Somebody else may have put his there already; there is room for one. */
 const hasDefaults = (inherited: Environment): boolean =>

@@ -23,7 +23,6 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
   permissionMode: 'bypassPermissions',
   mcpServers: [],
   workingDir: '/space',
-  scratchDir: '/scratch',
   ...given,
 })
 

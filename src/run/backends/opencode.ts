@@ -5,7 +5,6 @@ import type { McpServer, Turn } from '../../base/agent.ts'
 import { type Dialect, systemPromptIn } from '../cli.ts'
 import { type Json, object, parseLine } from '../json.ts'
 import { readRun } from './opencode-read.ts'
-import { openServer } from './opencode-warm.ts'
 
 const title = 'Aetheel'
 
@@ -73,6 +72,7 @@ export const opencode: Dialect = {
         OPENCODE_SERVER_PASSWORD: password,
       })
       const permission = turn.permissionMode === 'bypassPermissions' ? 'once' : 'reject'
+      const { openServer } = await import('./opencode-warm.ts')
       return openServer(child, { user, password, promptFor, permission, title }, signal)
     },
   },

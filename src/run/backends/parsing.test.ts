@@ -17,7 +17,6 @@ const turn: Turn = {
   permissionMode: 'bypassPermissions',
   mcpServers: [],
   workingDir: '/space',
-  scratchDir: '/scratch',
 }
 
 /** Where each CLI has the pieces of its text: the object and the key. Null: the line has none. */

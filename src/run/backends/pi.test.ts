@@ -13,7 +13,6 @@ const turn = (given: Partial<Turn> = {}): Turn => ({
   permissionMode: 'bypassPermissions',
   mcpServers: [],
   workingDir: '/space',
-  scratchDir: '/scratch',
   ...given,
 })
 
@@ -69,7 +68,7 @@ test('a turn that its own retries begin anew has started once, and what all of i
     usage: { input: 5, output: 2 },
   }
   const events = [
-    { type: 'response', command: 'get_state', success: true, data: { sessionId: 's' } },
+    { type: 'session', id: 's' },
     { type: 'agent_start' },
     { type: 'message_end', message: { ...message, stopReason: 'error', errorMessage: '500' } },
     { type: 'agent_start' },

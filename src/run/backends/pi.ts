@@ -55,19 +55,26 @@ export const pi: Dialect = {
   ],
   arguments: (turn, dir) => ['-p', '--mode', 'json', ...wishes(turn, dir)],
   input: turn => withoutCommands(turn.prompt),
-  read: readEvents,
+  read: () => readEvents(null),
   ignores,
   warm: {
     serves: 'one-session',
-    fixed: ({ prompt, session, scratchDir, maxTurns, mcpServers, ...rest }) => rest,
-    open: async (ground, turn) =>
-      openTalk(ground.start(['--mode', 'rpc', ...wishes(turn, ground.dir)], pi.environment(turn, ground.dir, {})), {
+    fixed: ({ prompt, session, maxTurns, mcpServers, ...rest }) => rest,
+    async open(ground, turn) {
+      let session: string | null = null
+      const args = ['--mode', 'rpc', ...wishes(turn, ground.dir)]
+      return openTalk(ground.start(args, pi.environment(turn, ground.dir, {})), {
         hello: said({ type: 'get_state' }),
-        isUp: line => line.type === 'response',
-        begin: ({ prompt }) => said({ type: 'get_state' }) + said({ type: 'prompt', message: withoutCommands(prompt) }),
+        // Nothing else tells which session it is.
+        isUp(line) {
+          session = string(object(line.data).sessionId) || null
+          return line.type === 'response'
+        },
+        begin: ({ prompt }) => said({ type: 'prompt', message: withoutCommands(prompt) }),
         interrupt: () => said({ type: 'abort' }),
-        read: readEvents,
-      }),
+        read: () => readEvents(session),
+      })
+    },
   },
 }
 
@@ -100,19 +107,17 @@ function ignores({ allowedTools, mcpServers }: Turn): readonly string[] {
   ]
 }
 
-function readEvents(): Reader {
-  let session: string | null = null
+/** `session`: which it is, where it does not tell. */
+function readEvents(session: string | null): Reader {
   let begun = false
   let end: Ended | null = null
   let usage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 }
   let model: string | null = null
   let spoke = false
 
-  /** Only rpc answers: who it is, and whether it takes the prompt at all. */
-  const answered = (line: Json): AgentEvent[] => {
-    if (line.command === 'get_state') session = string(object(line.data).sessionId) || null
-    return line.command === 'prompt' && line.success === false ? [refused(string(line.error))] : []
-  }
+  /** Only rpc answers: whether it takes the prompt at all. */
+  const answered = (line: Json): AgentEvent[] =>
+    line.command === 'prompt' && line.success === false ? [refused(string(line.error))] : []
 
   const updated = (event: Json): AgentEvent[] => {
     if (event.type === 'text_start') return spoke ? [{ type: 'text', delta: '\n\n' }] : []

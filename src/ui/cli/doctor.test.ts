@@ -1,5 +1,6 @@
 // `aetheel doctor` on paper and on a terminal.
 import { expect, test } from 'vitest'
+import { noPairing } from '../../../test/fakes/no-pairing.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
 import type { Check, CliPorts, Finding } from './ports.ts'
 import { runCli } from './program.ts'
@@ -9,6 +10,7 @@ const ports = (doctor: CliPorts['doctor']): CliPorts => ({
   find: async () => null,
   embed: async () => Promise.reject(new Error('no gateway in this test')),
   doctor,
+  pairing: async () => ({ ...noPairing, close: async () => undefined }),
   config: async () => ({ ok: true, values: [], warnings: [] }),
   initConfig: async () => ({ path: '', created: false }),
 })

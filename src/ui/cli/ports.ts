@@ -1,4 +1,5 @@
 // What the command line needs from the rest of the program; main.ts hands it in.
+import type { PairingDesk } from '../../base/pairing.ts'
 
 /** Options as they were typed, by their camelCase name (`configDir`, `backend`, …); undefined: not given. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>
@@ -57,6 +58,8 @@ export interface CliPorts {
   embed(flags: Flags, signal: AbortSignal): Promise<Embedded>
   /** Looks at all that a gateway needs; `live` also asks the backend. Ends early on the signal, and leaves nothing behind. */
   doctor(flags: Flags, live: boolean, signal: AbortSignal): AsyncIterable<Finding>
+  /** The pairing of this CONFIG_DIR while no gateway runs. Rejects, in plain words, where there is none. */
+  pairing(flags: Flags): Promise<PairingDesk & { close(): Promise<void> }>
   config(flags: Flags): Promise<ConfigReport>
   /** Writes config.json unless there is one. */
   initConfig(flags: Flags): Promise<{ readonly path: string; readonly created: boolean }>

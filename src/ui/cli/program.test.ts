@@ -2,7 +2,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import { noPairing } from '../../../test/fakes/no-pairing.ts'
 import { type FakeTerminal, fakeTerminal } from '../../../test/fakes/terminal.ts'
+import type { PairingDesk } from '../../base/pairing.ts'
 import type { CliPorts, ConfigReport, Flags, Running } from './ports.ts'
 import { runCli } from './program.ts'
 
@@ -25,6 +27,7 @@ async function run(args: readonly string[], given: Partial<CliPorts> = {}, termi
     find: async () => null,
     embed: async () => Promise.reject(new Error('no gateway in this test')),
     doctor: async function* () {},
+    pairing: async () => ({ ...noPairing, close: async () => undefined }),
     config: async () => good,
     initConfig: async () => ({ path: '/somewhere/config.json', created: true }),
     ...given,
@@ -48,6 +51,10 @@ const commands = [
   ['start'],
   ['status'],
   ['chat'],
+  ['pair'],
+  ['pair', 'list'],
+  ['pair', 'approve'],
+  ['pair', 'deny'],
   ['doctor'],
   ['config'],
   ['config', 'show'],
@@ -83,6 +90,8 @@ test('the help as a whole', async () => {
       status [options]          how the running gateway does, and the link to its
                                 chat page (exit 0: ready)
       chat [options] [text...]  ask once, or without a text talk at the terminal
+      pair                      who may speak: see who asks, let them in or turn
+                                them away
       doctor [options]          look at all that is needed, and say what to do about
                                 what is missing (exit 1)
       config                    look at the configuration, check it, write a first
@@ -119,6 +128,7 @@ test.each([
   [['start', '--prot', '1'], "aetheel: unknown option '--prot'\n(Did you mean --port?)"],
   [['config', 'shwo'], "aetheel: unknown command 'shwo'\n(Did you mean show?)"],
   [['start', '--port'], "aetheel: option '--port <number>' argument missing"],
+  [['pair', 'approve'], "aetheel: missing required argument 'code'"],
   [['start', 'now'], "aetheel: too many arguments for 'start'"],
   [['chat', '--conversation', 'a/b', 'hi'], 'Allowed are 1 to 64 letters'],
 ])('a slip of the hand is told, with what was meant, and exits with 2: %j', async (args, words) => {
@@ -259,4 +269,94 @@ test('chat with nothing to say is a usage error', async () => {
   const terminal: FakeTerminal = fakeTerminal()
   terminal.stdin.end('  \n')
   expect(await run(['chat'], {}, terminal)).toMatchObject({ code: 2, out: '' })
+})
+
+const eve = { chat: 'discord', user: '66', name: 'Eve' }
+const closed: string[] = []
+const desk = (given: Partial<PairingDesk> = {}) => ({
+  pairing: async () => ({
+    ...noPairing,
+    ...given,
+    close: async () => {
+      closed.push('desk')
+    },
+  }),
+})
+
+test('pair list shows who asks and who is known; nobody is said, too', async () => {
+  const list = async () => ({
+    requests: [{ ...eve, code: 'K7QM-4XWD', where: '#general of Our Server', leftMs: 3_000_000 }],
+    people: [
+      { chat: 'discord', user: '1', name: 'Ada\u001b[2J', as: 'owner' as const, since: Date.UTC(2026, 0, 2) },
+      { chat: 'slack', user: 'U2', name: '', as: 'denied' as const, since: Date.UTC(2026, 0, 3) },
+    ],
+  })
+  const { code, out } = await run(['pair', 'list'], desk({ list }))
+  expect(code).toBe(0)
+  expect(out.split('\n')).toEqual([
+    'CODE       WHO               WHERE                   GOOD FOR',
+    'K7QM-4XWD  Eve (discord:66)  #general of Our Server  50 minutes',
+    '',
+    'WHO                 IS      SINCE',
+    'Ada[2J (discord:1)  owner   2026-01-02',
+    'slack:U2            denied  2026-01-03',
+    '',
+  ])
+  expect(JSON.parse((await run(['pair', 'list', '--json'], desk({ list }))).out)).toEqual(await list())
+  expect((await run(['pair', 'list'], desk())).out).toBe('Nobody asks to be let in.\n')
+  expect(closed).toHaveLength(3)
+})
+
+test.each<[string, readonly string[], Partial<PairingDesk>, number, string]>([
+  [
+    'approved',
+    ['approve', 'k7qm4xwd'],
+    { approve: async (_, owner) => ({ type: 'approved', person: eve, owner }) },
+    0,
+    'Eve (discord:66) may speak now.',
+  ],
+  [
+    'approved as owner',
+    ['approve', 'K7QM-4XWD', '--owner'],
+    { approve: async (_, owner) => ({ type: 'approved', person: eve, owner }) },
+    0,
+    'Eve (discord:66) is an owner of this gateway now.',
+  ],
+  ['wrong', ['approve', 'X'], {}, 1, 'aetheel: There is no such code.'],
+  [
+    'expired',
+    ['approve', 'X'],
+    { approve: async () => ({ type: 'expired', person: eve }) },
+    1,
+    'aetheel: This code has expired; it was for Eve',
+  ],
+  [
+    'locked',
+    ['approve', 'X'],
+    { approve: async () => ({ type: 'locked', leftMs: 61_000 }) },
+    1,
+    'aetheel: Too many wrong codes: nothing is approved for the next 2 minutes.',
+  ],
+  [
+    'denied',
+    ['deny', 'discord:66'],
+    { deny: async () => ({ type: 'denied', person: eve }) },
+    0,
+    'Eve (discord:66) may not speak',
+  ],
+  ['nobody to deny', ['deny', 'X'], {}, 1, 'aetheel: There is no such code, and nobody of this name'],
+])('pair says what became of it: %s', async (_name, args, given, code, words) => {
+  const ran = await run(['pair', ...args], desk(given))
+  expect(ran.code).toBe(code)
+  expect(code === 0 ? ran.out : ran.err).toContain(words)
+  expect(code === 0 ? ran.err : ran.out).toBe('')
+})
+
+test('pair asks the running gateway, and says when that gives no answer', async () => {
+  const running = await statusServer('{}')
+  const pairing = async () => Promise.reject(new Error('not while a gateway runs'))
+  const { code, err } = await run(['pair', 'list'], { find: async () => running, pairing })
+  expect([code, err]).toEqual([1, 'aetheel: the running gateway does not accept our token\n'])
+  const nobody = async () => ({ ...running, url: 'http://127.0.0.1:9' })
+  expect((await run(['pair', 'deny', 'x'], { find: nobody, pairing })).err).toContain('127.0.0.1:9 does not answer')
 })

@@ -51,6 +51,7 @@ function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ende
   addStart(program, ports, action)
   addStatus(program, ports, terminal, action)
   addChat(program, ports, terminal, action)
+  addPair(program, ports, terminal, action)
   addDoctor(program, ports, terminal, version, action)
   addConfig(program, ports, terminal, action)
   return program
@@ -114,6 +115,35 @@ function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: 
     'npx aetheel chat --conversation work',
     'npx aetheel chat --json "one word, please"',
   ])
+}
+
+function addPair(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
+  const pair = program.command('pair').description('who may speak: see who asks, let them in or turn them away')
+  const load = () => import('./pair.ts')
+  const list = pair
+    .command('list')
+    .description('who asks to be let in, with their codes, and whom you have decided about')
+    .option('--json', 'as {requests, people}')
+    .action(action(async flags => (await load()).listPairing(ports, terminal, flags, flags.json === true)))
+  const approve = pair
+    .command('approve')
+    .description('let somebody in by the code that they were shown')
+    .argument('<code>', 'the code; or chat:user of somebody whom you denied before')
+    .option('--owner', 'as an owner, who may do everything')
+    .action(
+      action(async (flags, [code = '']) =>
+        (await load()).approvePairing(ports, terminal, flags, code, flags.owner === true),
+      ),
+    )
+  const deny = pair
+    .command('deny')
+    .description('turn somebody away, also one who was let in before; they get no answer any more')
+    .argument('<code-or-user>', 'the code, or chat:user as the list shows it')
+    .action(action(async (flags, [whom = '']) => (await load()).denyPairing(ports, terminal, flags, whom)))
+  examples(pair, ['npx aetheel pair list', 'npx aetheel pair approve K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
+  examples(list, ['npx aetheel pair list', 'npx aetheel pair list --json'])
+  examples(approve, ['npx aetheel pair approve K7QM-4XWD --owner', 'npx aetheel pair approve k7qm4xwd'])
+  examples(deny, ['npx aetheel pair deny K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
 }
 
 function addDoctor(program: Command, ports: CliPorts, terminal: Terminal, version: string, action: Action): void {

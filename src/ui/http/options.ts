@@ -1,4 +1,5 @@
 // What the HTTP server is handed: the few things it needs to know about the rest of the program.
+import type { PairingDesk } from '../../base/pairing.ts'
 import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
 
 export interface HttpOptions {
@@ -18,6 +19,7 @@ export interface HttpOptions {
   newConversation(): string
   /** Resolves after the commit; with `wait` when the final is there. The signal tells that nobody waits any more. */
   message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
+  readonly pairing: PairingDesk
   warn(fields: object, text: string): void
   readonly limits?: Partial<HttpLimits>
 }

@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
+import type { Approval } from '../../base/pairing.ts'
 import type { NewMessage } from '../../base/socket.ts'
 import { bearer, closeAll, open, post, token } from './server.rig.ts'
 
@@ -29,7 +30,10 @@ test('a message is accepted with its id and conversation, made up where the clie
 })
 
 test('a refused message has the status of its reason', async () => {
-  const cases = { busy: 503, full: 503, stopping: 503, 'not-stored': 503, 'too-long': 413, empty: 400 } as const
+  const cases = {
+    ...{ busy: 503, full: 503, stopping: 503, 'not-stored': 503, 'too-long': 413, empty: 400 },
+    ...{ stranger: 403, 'too-fast': 429 },
+  } as const
   for (const [why, status] of Object.entries(cases)) {
     const { url } = await open({
       message: async ({ id }) => ({ type: 'refused', id, why: why as keyof typeof cases, reason: 'in plain words' }),
@@ -125,4 +129,65 @@ test('a final that is cut off on its way counts as not delivered', async () => {
   const stream = connect(port, '127.0.0.1', () => stream.write(request))
   stream.once('data', () => stream.destroy())
   await expect.poll(() => delivered).toEqual([false])
+})
+
+const eve = { chat: 'discord', user: '66', name: 'Eve' }
+
+test('who asks to be let in is listed, and decided about, with the status of what became of it', async () => {
+  const decided: unknown[] = []
+  const answers: Approval[] = [
+    { type: 'approved', person: eve, owner: true },
+    { type: 'unknown' },
+    { type: 'expired', person: eve },
+    { type: 'locked', leftMs: 599_500 },
+  ]
+  const { url } = await open({
+    pairing: {
+      list: async () => ({ requests: [], people: [{ ...eve, as: 'guest', since: 7 }] }),
+      async approve(code, owner) {
+        decided.push([code, owner])
+        return answers.shift() ?? { type: 'unknown' }
+      },
+      async deny(whom) {
+        decided.push(whom)
+        return whom === 'discord:66' ? { type: 'denied', person: eve } : { type: 'unknown' }
+      },
+    },
+  })
+  const decide = async (body: object) => {
+    const answer = await post(`${url}/api/pairing`, body)
+    const { type, reason } = (await answer.json()) as { type: string; reason: string }
+    return [answer.status, type, reason.length > 20, answer.headers.get('retry-after')]
+  }
+  const listed = await fetch(`${url}/api/pairing`, { headers: bearer })
+  expect(await listed.json()).toEqual({ requests: [], people: [{ ...eve, as: 'guest', since: 7 }] })
+  expect(await decide({ approve: 'CODE', owner: true })).toEqual([200, 'approved', true, null])
+  expect(await decide({ approve: 'CODE' })).toEqual([404, 'unknown', true, null])
+  expect(await decide({ approve: 'CODE' })).toEqual([410, 'expired', true, null])
+  expect(await decide({ approve: 'CODE' })).toEqual([429, 'locked', true, '600'])
+  expect(await decide({ deny: 'discord:66' })).toEqual([200, 'denied', true, null])
+  expect(await decide({ deny: 'x' })).toEqual([404, 'unknown', true, null])
+  expect(decided).toEqual([['CODE', true], ...Array(3).fill(['CODE', false]), 'discord:66', 'x'])
+})
+
+test('nobody decides without the token, from another site, or with half a decision', async () => {
+  const refuse = async () => expect.fail('decided')
+  const { url } = await open({ pairing: { list: refuse, approve: refuse, deny: refuse } })
+  const to = `${url}/api/pairing`
+  expect((await fetch(to)).status).toBe(401)
+  expect((await post(to, { approve: 'x' }, {})).status).toBe(401)
+  expect((await post(to, { approve: 'x' }, { ...bearer, Origin: 'http://evil.example' })).status).toBe(403)
+  const put = await fetch(to, { method: 'PUT', headers: bearer })
+  expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST'])
+  const cases: [unknown, number][] = [
+    ...[{}, { approve: 'x', deny: 'y' }, { approve: 7 }, { approve: 'x', owner: 'yes' }, 'no json', '[]'].map(
+      (body): [unknown, number] => [body, 400],
+    ),
+    [{ deny: 'x'.repeat(201) }, 400],
+    [{ deny: 'x'.repeat(2_000_000) }, 413],
+  ]
+  for (const [body, status] of cases) {
+    const answer = await post(to, body)
+    expect([answer.status, await answer.json()]).toEqual([status, { error: expect.stringMatching(/body|must/) }])
+  }
 })

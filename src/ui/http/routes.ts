@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { RefusalReason } from '../../base/event.ts'
 import type { MessageReply } from '../../base/socket.ts'
+import { approvalInWords, denialInWords } from '../pairing.ts'
 import type { Assets } from './assets.ts'
 import { type Admission, tokenCookie } from './guard.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
@@ -19,8 +20,8 @@ export const makeRoutes = (
   options: HttpOptions,
   limits: HttpLimits,
   assets: Assets,
-): ((path: string) => Route | null) => {
-  const routes: Readonly<Record<string, Route>> = {
+): ((path: string) => readonly Route[]) => {
+  const routes: Readonly<Record<string, Route | readonly Route[]>> = {
     '/': { method: 'GET', access: 'open', answer: exchange => redirect(exchange, `/chat${exchange.url.search}`) },
     '/chat': {
       method: 'GET',
@@ -50,13 +51,21 @@ export const makeRoutes = (
       access: 'token',
       answer: (exchange, _, signal) => takeMessage(exchange, options, limits.bodyBytes, signal),
     },
+    '/api/pairing': [
+      {
+        method: 'GET',
+        access: 'token',
+        answer: async exchange => replyJson(exchange, 200, await options.pairing.list()),
+      },
+      { method: 'POST', access: 'token', answer: exchange => decidePairing(exchange, options, limits.bodyBytes) },
+    ],
   }
   const file: Route = {
     method: 'GET',
     access: 'open',
     answer: exchange => assets.send(exchange, exchange.url.pathname),
   }
-  return path => (Object.hasOwn(routes, path) ? routes[path] : undefined) ?? (assets.has(path) ? file : null)
+  return path => [(Object.hasOwn(routes, path) ? routes[path] : undefined) ?? (assets.has(path) ? file : [])].flat()
 }
 
 const chatPage = async (exchange: Exchange, admission: Admission, token: string, assets: Assets): Promise<void> => {
@@ -89,7 +98,7 @@ const takeMessage = async (
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const wait = ['true', '1'].includes(url.searchParams.get('wait') ?? '')
-  const { text, id = randomUUID(), conversation = options.newConversation() } = body
+  const { text, id = randomUUID(), conversation = options.newConversation() } = body.value
   let answer: MessageReply
   try {
     answer = await options.message({ conversation, text, id }, wait, AbortSignal.any([signal, gone.signal]))
@@ -100,6 +109,25 @@ const takeMessage = async (
   }
   replyToMessage(exchange, answer)
 }
+
+/** `reason` says in plain words what became of it. */
+const decidePairing = async (exchange: Exchange, { pairing }: HttpOptions, limit: number): Promise<void> => {
+  const { readDecision } = await import('./body.ts')
+  const body = await readDecision(exchange.request, limit)
+  if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
+  const { approve, owner, deny = '' } = body.value
+  if (approve === undefined) {
+    const denial = await pairing.deny(deny)
+    const status = denial.type === 'denied' ? 200 : 404
+    return replyJson(exchange, status, { ...denial, reason: denialInWords(denial) })
+  }
+  const approval = await pairing.approve(approve, owner)
+  const wait = approval.type === 'locked' ? { 'Retry-After': String(Math.ceil(approval.leftMs / 1000)) } : {}
+  const answer = { ...approval, reason: approvalInWords(approval) }
+  replyJson(exchange, approvalStatus[approval.type], answer, wait)
+}
+
+const approvalStatus = { approved: 200, unknown: 404, expired: 410, locked: 429 } as const
 
 const replyToMessage = (exchange: Exchange, answer: MessageReply): void => {
   switch (answer.type) {

@@ -2,6 +2,7 @@
 import { connect as connectTcp } from 'node:net'
 import { resolve } from 'node:path'
 import WebSocket from 'ws'
+import { noPairing } from '../../../test/fakes/no-pairing.ts'
 import type { HttpOptions } from './options.ts'
 import { openHttp } from './server.ts'
 
@@ -30,6 +31,7 @@ export const open = async (changes: Partial<HttpOptions> = {}) => {
     connect: () => {},
     newConversation: () => 'fresh',
     message: async ({ id, conversation }) => ({ type: 'accepted', id, conversation, position: 0 }),
+    pairing: noPairing,
     warn: (_, text) => void warnings.push(text),
     ...changes,
     limits: { stopMs: 300, ...changes.limits },

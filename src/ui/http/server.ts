@@ -60,7 +60,7 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
 const answer = async (
   exchange: Exchange,
   guard: Guard,
-  find: (path: string) => Route | null,
+  find: (path: string) => readonly Route[],
   signal: AbortSignal,
 ): Promise<void> => {
   const { request, url } = exchange
@@ -69,11 +69,13 @@ const answer = async (
     return replyError(exchange, 421, 'This host name is not ours. Use 127.0.0.1 or HTTP_HOST.')
   if (method !== 'GET' && !guard.originIsOurs(request))
     return replyError(exchange, 403, 'Other sites may not ask this.')
-  const route = find(url.pathname)
-  if (route === null) return replyError(exchange, 404, 'There is nothing here.')
-  if (method !== route.method) {
-    const allow = route.method === 'GET' ? 'GET, HEAD' : route.method
-    return replyError(exchange, 405, `Use ${route.method}.`, { Allow: allow })
+  const routes = find(url.pathname)
+  if (routes.length === 0) return replyError(exchange, 404, 'There is nothing here.')
+  const route = routes.find(one => one.method === method)
+  if (!route) {
+    const methods = routes.map(one => one.method)
+    const allow = methods.flatMap(one => (one === 'GET' ? ['GET', 'HEAD'] : [one])).join(', ')
+    return replyError(exchange, 405, `Use ${methods.join(' or ')}.`, { Allow: allow })
   }
   const admission = route.access === 'open' ? 'admitted' : await guard.admit(request, url)
   if (route.access === 'token' && admission !== 'admitted') {

@@ -1,6 +1,7 @@
 // The whole of `aetheel chat`: what is said, and to whom.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { noPairing } from '../../../../test/fakes/no-pairing.ts'
 import { answers, scriptedGateway } from '../../../../test/fakes/scripted-gateway.ts'
 import { fakeTerminal } from '../../../../test/fakes/terminal.ts'
 import type { CliPorts, Running } from '../ports.ts'
@@ -19,6 +20,7 @@ function portsTo(to: { readonly at: Running }, running: boolean) {
       return { ...to.at, closed }
     },
     doctor: async function* () {},
+    pairing: async () => ({ ...noPairing, close: async () => undefined }),
     config: async () => ({ ok: true, values: [], warnings: [] }),
     initConfig: async () => ({ path: '', created: false }),
   }

@@ -1,0 +1,331 @@
+// Discord as a chat of the gateway.
+import {
+  API,
+  type APIInteraction,
+  type GatewayChannelCreateDispatchData,
+  type GatewayGuildCreateDispatchData,
+  type GatewayGuildDeleteDispatchData,
+  GatewayIntentBits,
+  type GatewayMessageCreateDispatchData,
+  type GatewayMessageDeleteBulkDispatchData,
+  type GatewayMessageDeleteDispatchData,
+  type GatewayReadyDispatchData,
+  type GatewayThreadCreateDispatchData,
+  type GatewayThreadMembersUpdateDispatchData,
+} from '@discordjs/core'
+import { REST } from '@discordjs/rest'
+import { type ChatAdapter, type ChatMemory, ChatUnusable, type Letter, type Outgoing } from '../../base/chat.ts'
+import type { Attachment, Changed, EventSink, NewEvent, Place, Refused, Standing } from '../../base/event.ts'
+import type { Tell } from '../../base/signal.ts'
+import type { Chance, Clock } from '../../base/time.ts'
+import { openAnswers, openAskedBook } from './answers.ts'
+import { type AttachmentSeen, fetchAttachments } from './attachments.ts'
+import { type CommandShape, definitionsOf, hashOf } from './commands.ts'
+import { type Dispatch, openConnection } from './connection.ts'
+import { editEveryMs, openDrafts } from './drafts.ts'
+import { keyOf } from './heard.ts'
+import { openInteractions } from './interactions.ts'
+import { openListening } from './listening.ts'
+import { openMarks } from './marks.ts'
+import { within } from './patience.ts'
+import { type ChannelTold, openPlaces } from './places.ts'
+import { limits } from './render.ts'
+import { openSending } from './send.ts'
+import { idAt } from './snowflake.ts'
+import { openThreads } from './threads.ts'
+import { badToken, troubleOf } from './trouble.ts'
+
+export interface DiscordParts {
+  readonly token: string
+  /** Where the API is, without the version. */
+  readonly api: string
+  /** Reads what does not mention us, too: an intent that must be switched on in Discord's portal. */
+  readonly messageContent: boolean
+  readonly opensThreads: boolean
+  readonly catchUpMs: number
+  readonly fileOver: number
+  readonly workspace: string
+  readonly commands: readonly CommandShape[]
+  /** Commands whose rest can be completed. */
+  readonly completes: readonly string[]
+  suggest(command: string): readonly string[]
+  readonly memory: ChatMemory
+  readonly clock: Clock
+  readonly chance: Chance
+  readonly tell: Tell
+  /** Edits (null: cancels) a waiting message. */
+  change(key: string, event: NewEvent | null): Promise<Changed>
+  /** Somebody who may speak. */
+  knows(standing: Standing): boolean
+  /** Puts a letter into the outbox. */
+  write(key: string, letter: Letter): Promise<unknown>
+  /** The letter with this key has left. */
+  sent(letterKey: string): void
+  /** A file of the workspace; null: it is not there, or may not be sent. */
+  readFile(path: string): Promise<Uint8Array | null>
+  /** Something failed that nobody waits for. */
+  broke(error: unknown): void
+}
+
+/** Typing lasts ten seconds. */
+const typingEveryMs = 8000
+const saveEveryMs = 1000
+/** What is still being dealt with when we leave gets this long; what is not done then is told again. */
+const endingMs = 3000
+
+/** Who we are there, as the last READY told. */
+interface Self {
+  readonly id: string
+  readonly name: string
+  readonly app: string
+  readonly guilds: readonly string[]
+}
+
+const stopping: Refused = { type: 'refused', why: 'stopping', reason: 'Stopping: please try again in a minute.' }
+
+export function openDiscord(parts: DiscordParts): ChatAdapter {
+  const { memory, clock, tell } = parts
+  const name = 'discord'
+  // Whether and when something is tried again is for the outbox to say.
+  const options = { api: parts.api, version: '10', retries: 0, rejectOnRateLimit: () => true }
+  const rest = new REST(options).setToken(parts.token)
+  const api = new API(rest)
+  const refusedToken = Promise.withResolvers<never>()
+  refusedToken.promise.catch(() => undefined)
+
+  let self = recallSelf(memory)
+  let sink: EventSink | null = null
+  let life: AbortSignal = new AbortController().signal
+  /** The latest message we knew of when this session began. */
+  let horizon: string | null = null
+  /** Guilds that have yet to be caught up with. */
+  const away = new Set<string>()
+  const underway = new Set<Promise<unknown>>()
+
+  const ourId = () => self?.id ?? ''
+  const trouble = (why: string) => tell({ type: 'chat-trouble', chat: name, why })
+  const passing = (error: unknown) => trouble(troubleOf(error).why)
+  const accept = async (event: NewEvent) => (sink ? sink(event) : stopping)
+  const fetch = (message: string, files: readonly AttachmentSeen[]): Promise<readonly Attachment[]> =>
+    fetchAttachments(message, files, parts, life)
+
+  const marks = openMarks(memory)
+  const places = openPlaces(api, ourId, passing)
+  const answers = openAnswers(memory)
+  const asked = openAskedBook(memory, clock.now)
+  const threads = openThreads(api, memory, marks.takePart)
+  const sending = openSending({
+    ...{ api, answers, asked, threads, ourId, readFile: parts.readFile, sent: parts.sent },
+    refusedToken: () => refusedToken.reject(new ChatUnusable(badToken)),
+  })
+  const drafts = openDrafts({
+    clock,
+    write: sending.writeDraft,
+    lost: (place, why) => tell({ type: 'draft-lost', place, why }),
+  })
+
+  let saving = false
+  const saveNow = () => {
+    marks.save()
+    connection.save()
+  }
+  /** What can be told again costs only time; it is written down now and then. */
+  const save = (when: 'now' | 'soon') => {
+    if (when === 'now') return saveNow()
+    if (saving) return
+    saving = true
+    void clock.sleep(saveEveryMs, life).then(() => {
+      saving = false
+      saveNow()
+    })
+  }
+
+  const listening = openListening({
+    ...{ api, clock, marks, places, threads, ourId, accept, fetch, save, trouble },
+    ...{ workspace: parts.workspace, opensThreads: parts.opensThreads, catchUpMs: parts.catchUpMs },
+    ...{ change: parts.change, knows: parts.knows, broke: parts.broke },
+    explain,
+    caughtUp: messages => tell({ type: 'chat-caught-up', chat: name, messages }),
+  })
+  const onInteraction = openInteractions({
+    ...{ api, asked, clock, accept, fetch, trouble, learn: places.learnChannel, spot: places.spot },
+    ...{ knows: parts.knows, suggest: parts.suggest },
+  })
+  const intents =
+    GatewayIntentBits.Guilds |
+    GatewayIntentBits.GuildMessages |
+    GatewayIntentBits.DirectMessages |
+    (parts.messageContent ? GatewayIntentBits.MessageContent : 0)
+  const connection = openConnection({
+    ...{ rest, token: parts.token, intents, memory, clock, chance: parts.chance, tell },
+    heed(event) {
+      const heeding = heed(event)
+      const over = () => void underway.delete(heeding)
+      underway.add(heeding)
+      heeding.then(over, over)
+      return heeding
+    },
+    progressed: () => save('soon'),
+  })
+
+  /** By way of the outbox, which keeps it until it has arrived; a disk that takes nothing leaves the direct way. */
+  async function explain(channel: string, message: string, reason: string): Promise<void> {
+    const place = { chat: name, conversation: channel }
+    const letter: Letter = { place, kind: 'notice', about: message, text: reason, ok: false }
+    const key = `${keyOf(message)}#refused`
+    await parts.write(key, letter).catch(() => post(place, { ...letter, key, action: null }, life))
+  }
+
+  const post = (place: Place, message: Outgoing, signal: AbortSignal) => sending.post(place, message, drafts, signal)
+
+  async function heed({ t, d }: Dispatch): Promise<boolean> {
+    switch (t) {
+      case 'READY':
+        return onReady(d as GatewayReadyDispatchData)
+      case 'RESUMED':
+        tellReady(true)
+        return true
+      case 'GUILD_CREATE':
+        return onGuild(d as GatewayGuildCreateDispatchData)
+      case 'GUILD_DELETE':
+        onGuildGone(d as GatewayGuildDeleteDispatchData)
+        return true
+      case 'MESSAGE_CREATE':
+        return listening.message(d as GatewayMessageCreateDispatchData)
+      case 'MESSAGE_UPDATE':
+        return listening.edited(d as GatewayMessageCreateDispatchData)
+      case 'MESSAGE_DELETE':
+        return listening.deleted(d as GatewayMessageDeleteDispatchData)
+      case 'MESSAGE_DELETE_BULK':
+        return listening.deleted(d as GatewayMessageDeleteBulkDispatchData)
+      case 'INTERACTION_CREATE':
+        await onInteraction(d as APIInteraction).catch(parts.broke)
+        save('now')
+        return true
+      default:
+        onPlace(t, d)
+        return true
+    }
+  }
+
+  async function onReady({ user, application, guilds }: GatewayReadyDispatchData): Promise<boolean> {
+    keepSelf({ id: user.id, name: user.username, app: application.id, guilds: guilds.map(({ id }) => id) })
+    tellReady(false)
+    marks.hold()
+    horizon = marks.horizon()
+    // Nothing from before our time is answered.
+    if (horizon === null) marks.beginAt(idAt(clock.now()))
+    away.clear()
+    for (const { id } of guilds) away.add(id)
+    return caughtUp(await listening.catchUp(null, horizon, life), null)
+  }
+
+  /** Once all that was missed is dealt with, the next start begins from where we are by then. */
+  function caughtUp(done: boolean, guild: string | null): boolean {
+    if (done && guild !== null) away.delete(guild)
+    if (done && away.size === 0) marks.release()
+    return done
+  }
+
+  async function onGuild(guild: GatewayGuildCreateDispatchData): Promise<boolean> {
+    if (guild.unavailable) return true
+    places.learnGuild(guild)
+    for (const { id, member } of guild.threads) if (member) marks.takePart(id)
+    if (self && !self.guilds.includes(guild.id)) keepSelf({ ...self, guilds: [...self.guilds, guild.id] })
+    return caughtUp(await listening.catchUp(guild, horizon, life), guild.id)
+  }
+
+  function onGuildGone({ id, unavailable }: GatewayGuildDeleteDispatchData): void {
+    // An outage; it comes back.
+    if (unavailable) return
+    places.forgetGuild(id)
+    if (self) keepSelf({ ...self, guilds: self.guilds.filter(one => one !== id) })
+  }
+
+  function onPlace(t: string, d: unknown): void {
+    switch (t) {
+      case 'CHANNEL_CREATE':
+      case 'CHANNEL_UPDATE':
+      case 'THREAD_UPDATE': {
+        const channel = d as GatewayChannelCreateDispatchData
+        return places.learnChannel(channel as ChannelTold, channel.guild_id ?? null)
+      }
+      case 'THREAD_CREATE': {
+        const thread = d as GatewayThreadCreateDispatchData
+        if ('member' in thread && thread.member) marks.takePart(thread.id)
+        return places.learnChannel(thread as ChannelTold, thread.guild_id ?? null)
+      }
+      case 'THREAD_MEMBERS_UPDATE': {
+        const { id, added_members = [] } = d as GatewayThreadMembersUpdateDispatchData
+        if (added_members.some(one => one.user_id === self?.id)) marks.takePart(id)
+        return
+      }
+      case 'CHANNEL_DELETE':
+      case 'THREAD_DELETE':
+        return places.forgetChannel((d as ChannelTold).id)
+    }
+  }
+
+  function keepSelf(now: Self): void {
+    self = now
+    memory.put('self', JSON.stringify(now))
+  }
+
+  function tellReady(resumed: boolean): void {
+    tell({ type: 'chat-ready', chat: name, name: self?.name ?? '', guilds: self?.guilds.length ?? 0, resumed })
+    if (self) registerCommands(self.app).catch(passing)
+  }
+
+  async function registerCommands(app: string): Promise<void> {
+    const definitions = definitionsOf(parts.commands, parts.completes)
+    const hash = `${app} ${hashOf(definitions)}`
+    if (memory.get('commands') === hash) return
+    await rest.put(`/applications/${app}/commands`, { body: definitions })
+    memory.put('commands', hash)
+  }
+
+  async function typing({ conversation }: Place, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await api.channels.showTyping(await threads.channelOf(conversation))
+      } catch (error) {
+        if (troubleOf(error).type !== 'passing') throw error
+      }
+      await clock.sleep(typingEveryMs, signal)
+    }
+  }
+
+  return {
+    name,
+    limits: { ...limits, editEveryMs, fileOver: parts.fileOver },
+
+    async post(place, message, signal) {
+      if (message.kind !== 'draft') return post(place, message, signal)
+      drafts.show(place, message, signal)
+      return { type: 'posted', ref: { place, id: message.about ?? '' } }
+    },
+    edit: async ({ place }, message, signal) => drafts.show(place, message, signal),
+    typing,
+
+    async run(given, signal) {
+      const ending = new AbortController()
+      sink = given
+      life = AbortSignal.any([signal, ending.signal])
+      const connected = connection.run(life)
+      try {
+        await Promise.race([connected, refusedToken.promise])
+      } finally {
+        sink = null
+        ending.abort()
+        await connected.catch(() => undefined)
+        await within(Promise.allSettled(underway), endingMs, clock)
+        saveNow()
+      }
+    },
+  }
+}
+
+function recallSelf(memory: ChatMemory): Self | null {
+  const text = memory.get('self')
+  return text === null ? null : (JSON.parse(text) as Self)
+}

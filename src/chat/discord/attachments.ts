@@ -1,0 +1,122 @@
+// Files that come with a message: fetched at once, since their addresses expire, and put into the workspace.
+import { createWriteStream } from 'node:fs'
+import { mkdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Attachment } from '../../base/event.ts'
+
+export interface AttachmentSeen {
+  readonly id: string
+  readonly filename: string
+  readonly url: string
+  readonly size: number
+  readonly content_type?: string
+}
+
+export interface FetchParts {
+  readonly workspace: string
+  /** Besides https, files may come from where the API is. */
+  readonly api: string
+}
+
+const most = { each: 25 * 1024 * 1024, together: 100 * 1024 * 1024 }
+const patienceMs = 60_000
+
+export const folderOf = (message: string): string => `files/in/${message}`
+
+/** All of them, in order; what could not be had says why. */
+export async function fetchAttachments(
+  message: string,
+  seen: readonly AttachmentSeen[],
+  { workspace, api }: FetchParts,
+  signal: AbortSignal,
+): Promise<readonly Attachment[]> {
+  const taken = new Set<string>()
+  let room = most.together
+  const got: Attachment[] = []
+  for (const one of seen) {
+    const name = freeName(safeName(one.filename), taken)
+    const path = `${folderOf(message)}/${name}`
+    const about = { name, path, bytes: one.size, type: one.content_type ?? 'application/octet-stream' }
+    const limit = Math.min(most.each, room)
+    const missing = one.size > limit ? tooLarge : await fetchOne(one, join(workspace, path), api, limit, signal)
+    room -= missing === null ? one.size : 0
+    got.push(missing === null ? about : { ...about, missing })
+  }
+  return got
+}
+
+/** Nobody let in whoever sent them. */
+export const dropAttachments = (message: string, workspace: string): Promise<void> =>
+  rm(join(workspace, folderOf(message)), { recursive: true, force: true })
+
+const tooLarge = 'it is too large'
+
+/** Null: it is there. */
+async function fetchOne(
+  { url, size }: AttachmentSeen,
+  path: string,
+  api: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<string | null> {
+  // An edited message comes with the files it had.
+  const there = await stat(path).catch(() => null)
+  if (there?.size === size) return null
+  if (!isAllowed(url, api)) return 'its address is not one I fetch from'
+  const half = `${path}.part`
+  try {
+    const answer = await fetch(url, {
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
+    })
+    if (!answer.ok || !answer.body) return `Discord answered ${answer.status}`
+    await mkdir(join(path, '..'), { recursive: true, mode: 0o700 })
+    await pipeline(Readable.fromWeb(answer.body), atMost(limit), createWriteStream(half, { mode: 0o600 }))
+    await rename(half, path)
+    return null
+  } catch (error) {
+    await rm(half, { force: true })
+    return error instanceof RangeError ? tooLarge : 'it could not be fetched'
+  }
+}
+
+function isAllowed(url: string, api: string): boolean {
+  const { protocol, host } = URL.parse(url) ?? { protocol: '', host: '' }
+  return protocol === 'https:' || (protocol === 'http:' && host === URL.parse(api)?.host)
+}
+
+const atMost = (limit: number) =>
+  async function* (chunks: AsyncIterable<Uint8Array>) {
+    let had = 0
+    for await (const chunk of chunks) {
+      had += chunk.length
+      if (had > limit) throw new RangeError('too large')
+      yield chunk
+    }
+  }
+
+/** A name that is only a name, on every system. */
+export function safeName(given: string): string {
+  const plain = given
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{N}._ -]/gu, '_')
+    .replace(/\s+/g, ' ')
+  const [, stem = '', ending = ''] = /^(.*?)(\.[^.]{1,10})?$/su.exec(plain) ?? []
+  const short = [...stem.replace(/^[. ]+/, '')]
+    .slice(0, 50)
+    .join('')
+    .replace(/[. ]+$/, '')
+  const tail = ending.replace(/[ .]+$/, '')
+  return short === '' ? `file${tail}` : `${short}${tail}`
+}
+
+function freeName(name: string, taken: Set<string>): string {
+  const dot = name.lastIndexOf('.')
+  const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, '']
+  let free = name
+  for (let n = 2; taken.has(free.toLowerCase()); n++) free = `${stem}-${n}${ending}`
+  taken.add(free.toLowerCase())
+  return free
+}

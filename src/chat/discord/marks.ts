@@ -1,0 +1,92 @@
+// Where we left off: the last message of each channel that was dealt with, and the threads we take part in.
+import type { ChatMemory } from '../../base/chat.ts'
+import { before, compareIds, laterOf } from './snowflake.ts'
+
+export interface Marks {
+  /** This message is being dealt with. */
+  began(message: string): void
+  /** Everything in this channel up to this message has been dealt with. */
+  seen(channel: string, guild: string | null, message: string): void
+  lastSeen(channel: string, guild: string | null): string | null
+  /** Everything up to this message has been dealt with, wherever it was said; null: we were never here before. */
+  horizon(): string | null
+  /** Nothing before this concerns us. */
+  beginAt(message: string): void
+  /** The horizon stays where it is until what was missed has been dealt with. */
+  hold(): void
+  release(): void
+  /** Channels of a guild (null: direct messages) that were spoken in, the latest first. */
+  known(guild: string | null): readonly { readonly channel: string; readonly seen: string }[]
+  takesPart(thread: string): boolean
+  takePart(thread: string): void
+  /** Writes down what is new. */
+  save(): void
+}
+
+export function openMarks(memory: ChatMemory): Marks {
+  const news = new Map<string, string>()
+  const parts = new Map<string, boolean>()
+  const open = new Set<string>()
+  let settled = memory.get('horizon')
+  let latest = settled
+  let held = false
+
+  const nameOf = (channel: string, guild: string | null) => `seen:${guild ?? '@me'}:${channel}`
+  const lastSeen = (channel: string, guild: string | null) => {
+    const name = nameOf(channel, guild)
+    return news.get(name) ?? memory.get(name)
+  }
+  const thread = (id: string) => `in:${id}`
+
+  /** Not beyond what is still being dealt with: a channel that we know nothing else of is caught up with from here. */
+  const settle = () => {
+    if (held || latest === null) return
+    let reached = latest
+    for (const id of open) if (compareIds(id, reached) <= 0) reached = before(id)
+    settled = settled === null ? reached : laterOf(settled, reached)
+  }
+
+  return {
+    lastSeen,
+    horizon: () => settled,
+    began: message => void open.add(message),
+    seen(channel, guild, message) {
+      open.delete(message)
+      latest = latest === null ? message : laterOf(latest, message)
+      const known = lastSeen(channel, guild)
+      news.set(nameOf(channel, guild), known === null ? message : laterOf(known, message))
+    },
+    beginAt(message) {
+      latest = message
+    },
+    hold() {
+      settle()
+      held = true
+    },
+    release() {
+      held = false
+    },
+    known(guild) {
+      const prefix = `seen:${guild ?? '@me'}:`
+      return memory.list(prefix).map(({ name, value }) => ({ channel: name.slice(prefix.length), seen: value }))
+    },
+    takesPart(id) {
+      // Asked with every message that is said anywhere.
+      const known = parts.get(id) ?? memory.get(thread(id)) !== null
+      if (parts.size > 10_000) parts.clear()
+      parts.set(id, known)
+      return known
+    },
+    takePart(id) {
+      parts.set(id, true)
+      memory.put(thread(id), '')
+    },
+    save() {
+      const before = settled
+      settle()
+      if (settled !== null && settled !== before) memory.put('horizon', settled)
+      for (const [name, value] of news) memory.put(name, value)
+      news.clear()
+    },
+  }
+}

@@ -1,0 +1,122 @@
+// What we know of the servers and channels we are in: learned from what Discord tells, asked for where it did not.
+import type { API, GatewayGuildCreateDispatchData } from '@discordjs/core'
+import type { Member, Spot } from './heard.ts'
+
+interface KnownGuild {
+  readonly name: string
+  /** Roles that came with the bot. */
+  readonly ownRoles: readonly string[]
+}
+
+interface KnownChannel {
+  readonly name: string
+  readonly guild: string | null
+  /** Of a thread: the channel it hangs from. */
+  readonly parent: string | null
+}
+
+/** As much of a channel as all of Discord's shapes of it have. */
+export interface ChannelTold {
+  readonly id: string
+  readonly type: number
+  readonly name?: string | null
+  readonly parent_id?: string | null
+  readonly guild_id?: string
+}
+
+export interface Places {
+  learnGuild(guild: GatewayGuildCreateDispatchData): void
+  learnChannel(channel: ChannelTold, guild: string | null): void
+  forgetGuild(guild: string): void
+  forgetChannel(channel: string): void
+  /** What could not be found out is left open: the channel is then called by its id. */
+  spot(channel: string, guild: string | null): Promise<Spot>
+  /** The guild of a channel, if we have heard of it. Undefined: never. */
+  guildOf(channel: string): string | null | undefined
+  ownRoles(guild: string): Promise<readonly string[]>
+  member(guild: string, user: string): Promise<Member>
+}
+
+/** Threads of announcements, public and private ones. */
+const threadTypes: readonly number[] = [10, 11, 12]
+const inDirectMessages: readonly number[] = [1, 3]
+
+export function openPlaces(api: API, ourId: () => string, trouble: (error: unknown) => void): Places {
+  const guilds = new Map<string, KnownGuild>()
+  const channels = new Map<string, KnownChannel>()
+  const asked = new Map<string, Promise<void>>()
+
+  const learnRoles = (
+    id: string,
+    name: string,
+    roles: readonly { readonly id: string; readonly tags?: { readonly bot_id?: string } }[],
+  ) => {
+    const ownRoles = roles.filter(({ tags }) => tags?.bot_id === ourId()).map(role => role.id)
+    guilds.set(id, { name, ownRoles })
+  }
+
+  const learnChannel = ({ id, type, name, parent_id }: ChannelTold, guild: string | null) => {
+    const parent = threadTypes.includes(type) ? (parent_id ?? null) : null
+    channels.set(id, { name: name ?? id, guild: inDirectMessages.includes(type) ? null : guild, parent })
+  }
+
+  /** One question at a time about the same thing; what fails is asked again with the next message. */
+  const once = (what: string, ask: () => Promise<void>): Promise<void> => {
+    const running = asked.get(what)
+    if (running) return running
+    const asking = ask()
+      .catch(trouble)
+      .finally(() => asked.delete(what))
+    asked.set(what, asking)
+    return asking
+  }
+
+  const guildOf = async (id: string): Promise<KnownGuild> => {
+    if (!guilds.has(id))
+      await once(`guild ${id}`, async () => {
+        const { name, roles } = await api.guilds.get(id)
+        learnRoles(id, name, roles)
+      })
+    return guilds.get(id) ?? { name: id, ownRoles: [] }
+  }
+
+  const channelOf = async (id: string, guild: string | null): Promise<KnownChannel> => {
+    if (!channels.has(id))
+      await once(`channel ${id}`, async () => {
+        const channel = await api.channels.get(id)
+        const { name, parent_id } = channel as ChannelTold
+        learnChannel({ id, type: channel.type, name: name ?? null, parent_id: parent_id ?? null }, guild)
+      })
+    return channels.get(id) ?? { name: id, guild, parent: null }
+  }
+
+  return {
+    learnChannel,
+    learnGuild({ id, name, roles, channels: all, threads }) {
+      learnRoles(id, name, roles)
+      for (const one of [...all, ...threads]) learnChannel(one as ChannelTold, id)
+    },
+    forgetGuild(id) {
+      guilds.delete(id)
+      for (const [channel, { guild }] of channels) if (guild === id) channels.delete(channel)
+    },
+    forgetChannel: id => void channels.delete(id),
+    async spot(id, guild) {
+      if (guild === null) return { id, name: '', guild: null, parent: null }
+      const { name, parent } = await channelOf(id, guild)
+      const above = parent === null ? null : { id: parent, name: (await channelOf(parent, guild)).name }
+      return { id, name, guild: { id: guild, name: (await guildOf(guild)).name }, parent: above }
+    },
+    guildOf: channel => channels.get(channel)?.guild,
+    ownRoles: async guild => (await guildOf(guild)).ownRoles,
+    async member(guild, user) {
+      try {
+        const { nick, roles } = await api.guilds.getMember(guild, user)
+        return { nick: nick ?? null, roles }
+      } catch (error) {
+        trouble(error)
+        return { roles: [] }
+      }
+    },
+  }
+}

@@ -1,0 +1,153 @@
+// The gate: who may speak, and how often.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Standing } from '../base/event.ts'
+import type { Decision } from '../base/pairing.ts'
+import { type GateRules, openGate } from './gate.ts'
+
+const nobody: GateRules = { owners: [], users: [], roles: [], channels: [], guilds: [], perMinute: 0 }
+const standing: Standing = { chat: 'discord', user: 'u', roles: ['r'], channel: 'c', guild: 'g', where: '#c of G' }
+
+function setup(rules: Partial<GateRules> = {}, decided: Readonly<Record<string, Decision>> = {}) {
+  let now = 1_000_000
+  const asked: string[] = []
+  const gate = openGate({
+    rules: { ...nobody, ...rules },
+    now: () => now,
+    decided: (chat, user) => decided[`${chat}:${user}`] ?? null,
+    request: async ({ chat, user }) => (asked.push(`${chat}:${user}`) === 1 ? 'CODE' : null),
+  })
+  const pass = (ms: number) => {
+    now += ms
+  }
+  return { gate, asked, pass }
+}
+
+test('with nothing configured everybody is a stranger, and is told once', async () => {
+  const { gate, asked } = setup()
+  expect(gate.who(standing)).toBeNull()
+  expect(asked).toEqual([])
+  expect(await gate.admit(standing, 'Ada')).toEqual({ type: 'stranger', code: 'CODE' })
+  expect(await gate.admit(standing, 'Ada')).toEqual({ type: 'stranger', code: null })
+})
+
+test.each<[string, Partial<GateRules>, Record<string, Decision>, Partial<Standing>, 'owner' | 'guest' | null]>([
+  ['an owner by id', { owners: ['u'] }, {}, {}, 'owner'],
+  ['an owner by chat and id', { owners: ['discord:u'] }, {}, {}, 'owner'],
+  ['the same id in another chat', { owners: ['slack:u'] }, {}, {}, null],
+  ['an owner who was denied by mistake', { owners: ['u'] }, { 'discord:u': 'denied' }, {}, 'owner'],
+  ['a user on the list, in a direct message', { users: ['u'] }, {}, { guild: null, channel: 'dm', roles: [] }, 'guest'],
+  ['a user on the list, outside of the listed channels', { users: ['u'], channels: ['other'] }, {}, {}, 'guest'],
+  ['anybody in a listed channel, with users listed too', { users: ['other'], channels: ['c'] }, {}, {}, 'guest'],
+  ['anybody in a listed guild', { guilds: ['discord:g'] }, {}, {}, 'guest'],
+  ['a direct message, with guilds listed', { guilds: ['g'] }, {}, { guild: null }, null],
+  ['a role on the list', { roles: ['x', 'r'] }, {}, {}, 'guest'],
+  ['a role that is not', { roles: ['x'] }, {}, {}, null],
+  ['ids do not count in the wrong list', { users: ['c', 'g', 'r'], channels: ['u'], roles: ['u'] }, {}, {}, null],
+  ['somebody who was let in', {}, { 'discord:u': 'guest' }, {}, 'guest'],
+  ['somebody who was let in as an owner', {}, { 'discord:u': 'owner' }, {}, 'owner'],
+  ['somebody who was let in elsewhere', {}, { 'slack:u': 'owner' }, {}, null],
+  [
+    'somebody who was denied, in a listed channel',
+    { channels: ['c'], roles: ['r'] },
+    { 'discord:u': 'denied' },
+    {},
+    null,
+  ],
+  ['somebody who was denied but is listed', { users: ['u'] }, { 'discord:u': 'denied' }, {}, 'guest'],
+])('%s', async (_, rules, decided, given, expected) => {
+  const { gate } = setup(rules, decided)
+  expect(gate.who({ ...standing, ...given })).toBe(expected)
+})
+
+test('whoever was denied is not even told a code', async () => {
+  const { gate, asked } = setup({}, { 'discord:u': 'denied' })
+  expect(await gate.admit(standing, 'Ada')).toEqual({ type: 'stranger', code: null })
+  expect(asked).toEqual([])
+})
+
+test('nobody gets in whom no list names and nobody let in, whatever they are called', async () => {
+  const id = fc.constantFrom('1', '2', '3', '4', 'discord', 'discord:1', '__proto__', '')
+  const ids = fc.array(id, { maxLength: 2 })
+  const rules = fc.record({
+    owners: ids,
+    users: ids,
+    roles: ids,
+    channels: ids,
+    guilds: ids,
+    perMinute: fc.constant(0),
+  })
+  const someone = fc.record({
+    ...{ chat: fc.constant('discord'), user: id, roles: ids, channel: id, guild: fc.option(id), where: fc.string() },
+  })
+  await fc.assert(
+    fc.asyncProperty(rules, someone, async (given, who) => {
+      const { gate } = setup(given)
+      const on = (list: readonly string[], one: string | null) =>
+        one !== null && (list.includes(one) || list.includes(`discord:${one}`))
+      const owner = on(given.owners, who.user)
+      const places = on(given.channels, who.channel) || on(given.guilds, who.guild)
+      const guest = on(given.users, who.user) || who.roles.some(role => on(given.roles, role)) || places
+      expect(gate.who(who)).toBe(owner ? 'owner' : guest ? 'guest' : null)
+      const verdict = await gate.admit(who, 'owner')
+      expect(verdict).toMatchObject(owner || guest ? { type: 'in', owner } : { type: 'stranger' })
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('so many messages a minute, then one word about it, then silence; and the next minute anew', async () => {
+  const { gate, pass } = setup({ users: ['u', 'v'], perMinute: 3 })
+  const say = async (user = 'u') => gate.admit({ ...standing, user }, '')
+  for (let i = 0; i < 3; i++) {
+    expect(await say()).toEqual({ type: 'in', owner: false })
+    pass(10_000)
+  }
+  expect(await say()).toEqual({ type: 'too-fast', told: true })
+  expect(await say()).toEqual({ type: 'too-fast', told: false })
+  expect(await say('v')).toEqual({ type: 'in', owner: false })
+  pass(30_000)
+  expect(await say()).toEqual({ type: 'in', owner: false })
+  expect(await say()).toEqual({ type: 'too-fast', told: false })
+  pass(30_000)
+  for (let i = 0; i < 2; i++) expect(await say()).toEqual({ type: 'in', owner: false })
+  expect(await say()).toEqual({ type: 'too-fast', told: true })
+})
+
+test('in no minute do more come in than may, and each minute one word at most', async () => {
+  const steps = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 60 })
+  await fc.assert(
+    fc.asyncProperty(steps, fc.integer({ min: 1, max: 5 }), async (pauses, perMinute) => {
+      const { gate, pass } = setup({ users: ['u'], perMinute })
+      const at = { in: [] as number[], told: [] as number[] }
+      let now = 0
+      for (const pause of pauses) {
+        pass(pause)
+        now += pause
+        const verdict = await gate.admit(standing, '')
+        const lastMinute = at.in.filter(time => time > now - 60_000)
+        expect(verdict.type).toBe(lastMinute.length < perMinute ? 'in' : 'too-fast')
+        if (verdict.type === 'in') at.in.push(now)
+        if (verdict.type === 'too-fast' && verdict.told) at.told.push(now)
+      }
+      expect(at.told.every((time, i) => i === 0 || time - (at.told[i - 1] ?? 0) >= 60_000)).toBe(true)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('a clock that is put back silences nobody', async () => {
+  const { gate, pass } = setup({ users: ['u'], perMinute: 1 })
+  await gate.admit(standing, '')
+  pass(-3_600_000)
+  expect(await gate.admit(standing, '')).toEqual({ type: 'in', owner: false })
+})
+
+test('the owner may write as fast as they like, and without a limit everybody may', async () => {
+  const limited = setup({ owners: ['u'], perMinute: 1 })
+  const free = setup({ users: ['u'], perMinute: 0 })
+  for (let i = 0; i < 100; i++) {
+    expect(await limited.gate.admit(standing, '')).toEqual({ type: 'in', owner: true })
+    expect(await free.gate.admit(standing, '')).toEqual({ type: 'in', owner: false })
+  }
+})

@@ -1,0 +1,66 @@
+// What may leave the workspace, and what may not.
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { openAttached } from './attached.ts'
+
+const dirs: string[] = []
+afterEach(() => {
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true })
+})
+
+function setup() {
+  const dir = mkdtempSync(join(tmpdir(), 'aetheel-attached-'))
+  dirs.push(dir)
+  const workspace = join(dir, 'config')
+  for (const folder of ['files', '.aetheel']) mkdirSync(join(workspace, folder), { recursive: true })
+  const files = ['files/a b.txt', 'files/pic.png', '.aetheel/token', '.env', 'files/.hidden', 'config.json']
+  for (const file of files) writeFileSync(join(workspace, file), file)
+  writeFileSync(join(workspace, 'files/empty'), '')
+  writeFileSync(join(dir, 'outside.txt'), 'secret')
+  return { dir, workspace, attached: openAttached(workspace) }
+}
+
+test('links and pictures that lead to a file of the workspace', async () => {
+  const { attached } = setup()
+  const text = 'See [a](files/a%20b.txt), ![p](./files/pic.png), [again](<files/a b.txt>) and [none](files/none.txt).'
+  expect(attached.linkedIn(text)).toEqual(['files/a b.txt', 'files/pic.png'])
+  expect(String(await attached.read('files/pic.png'))).toBe('files/pic.png')
+})
+
+test('nothing hidden, nothing from outside, however it is linked', async () => {
+  const { dir, workspace, attached } = setup()
+  symlinkSync(join(dir, 'outside.txt'), join(workspace, 'files/way-out'))
+  symlinkSync(join(workspace, '.aetheel/token'), join(workspace, 'files/way-in'))
+  symlinkSync(dir, join(workspace, 'files/folder'))
+  const targets = [
+    ...[
+      '.env',
+      'config.json',
+      './config.json',
+      '.aetheel/token',
+      'files/.hidden',
+      'files/empty',
+      'files',
+      'files/way-out',
+      'files/way-in',
+    ],
+    ...['../outside.txt', 'files/../../outside.txt', 'files/folder/outside.txt', '/etc/passwd', '%2e%2e/outside.txt'],
+    ...[join(dir, 'outside.txt'), 'file:///etc/passwd', 'https://example.org/a', '~/x', 'C:\\x', '\\\\host\\x'],
+  ]
+  for (const target of targets) {
+    expect(attached.linkedIn(`[x](${target})`), target).toEqual([])
+    expect(await attached.read(target), target).toBe(null)
+  }
+})
+
+test('no more than ten, and none that is too large', () => {
+  const { workspace, attached } = setup()
+  const names = Array.from({ length: 12 }, (_, i) => `files/${i}.txt`)
+  for (const name of names) writeFileSync(join(workspace, name), 'x')
+  writeFileSync(join(workspace, 'files/large'), Buffer.alloc(10 * 1024 * 1024 + 1))
+  expect(attached.linkedIn(`[l](files/large) ${names.map(name => `[x](${name})`).join(' ')}`)).toEqual(
+    names.slice(0, 10),
+  )
+})

@@ -1,0 +1,66 @@
+// Files that the agent sends along: those of the workspace that its answer links to, and no others.
+import { realpathSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+
+export interface Attached {
+  /** Paths within the workspace, each once. */
+  linkedIn(text: string): readonly string[]
+  /** Null: it is not there any more, or may not be sent. */
+  read(path: string): Promise<Uint8Array | null>
+}
+
+const most = { files: 10, bytes: 10 * 1024 * 1024 }
+
+export function openAttached(workspace: string): Attached {
+  /** Where it really is; null: nothing that may leave. */
+  const find = (path: string): string | null => {
+    if (isAbsolute(path) || isPrivate(path)) return null
+    try {
+      const root = realpathSync(workspace)
+      const file = realpathSync(resolve(root, path))
+      const inside = relative(root, file)
+      // A link may lead elsewhere in the workspace, but neither out of it nor to what is hidden.
+      if (inside.startsWith('..') || isAbsolute(inside) || isPrivate(inside)) return null
+      const { size } = statSync(file)
+      return statSync(file).isFile() && size > 0 && size <= most.bytes ? file : null
+    } catch {
+      return null // It is not there.
+    }
+  }
+  return {
+    linkedIn(text) {
+      const found = new Set<string>()
+      for (const target of targetsIn(text)) {
+        if (found.size >= most.files) break
+        if (find(target) !== null) found.add(target)
+      }
+      return [...found]
+    },
+    async read(path) {
+      const file = find(path)
+      return file === null ? null : readFile(file).catch(() => null)
+    },
+  }
+}
+
+/** Hidden files, our own state, and the configuration, in which there may be secrets. */
+const isPrivate = (path: string): boolean =>
+  path === 'config.json' || path.split(/[\\/]/).some(part => part.startsWith('.') && part !== '.')
+
+/** The targets of markdown links and pictures that can only be paths. */
+function targetsIn(text: string): readonly string[] {
+  return [...text.matchAll(/\]\(\s*<?([^()<>\n]+?)>?\s*\)/g)].flatMap(([, target = '']) => {
+    if (/^[a-z][a-z\d+.-]*:|^[/\\#?~]/i.test(target)) return []
+    const plain = decoded(target).replace(/^(?:\.\/)+/, '')
+    return plain === '' || plain.includes('\0') ? [] : [join(plain).split(sep).join('/')]
+  })
+}
+
+function decoded(target: string): string {
+  try {
+    return decodeURIComponent(target)
+  } catch {
+    return target // A stray % is no encoding.
+  }
+}

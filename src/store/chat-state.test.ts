@@ -1,0 +1,50 @@
+// What a chat remembers.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { openChatStates } from './chat-state.ts'
+import { openDatabase } from './database.ts'
+
+const dirs: string[] = []
+afterEach(async () => {
+  for (const dir of dirs.splice(0)) await rm(dir, { recursive: true })
+})
+
+async function setup() {
+  const dir = await mkdtemp(join(tmpdir(), 'aetheel-chat-state-'))
+  dirs.push(dir)
+  const path = join(dir, 'a.db')
+  let now = 1000
+  const clock = { now: () => now++, sleep: async () => undefined }
+  return { path, clock }
+}
+
+test('what was put is there after a restart, for this chat alone', async () => {
+  const { path, clock } = await setup()
+  const first = openDatabase(path)
+  const before = openChatStates(first, clock).of('discord')
+  before.put('session:0', 'a')
+  before.put('session:0', 'b')
+  before.put('gone', 'x')
+  before.put('gone', null)
+  await first.close()
+  const db = openDatabase(path)
+  const states = openChatStates(db, clock)
+  expect(states.of('discord').get('session:0')).toBe('b')
+  expect(states.of('discord').get('gone')).toBe(null)
+  expect(states.of('slack').get('session:0')).toBe(null)
+  await db.close()
+})
+
+test('a list has what begins so, the latest first; what nobody touched is forgotten', async () => {
+  const { path, clock } = await setup()
+  const db = openDatabase(path)
+  const states = openChatStates(db, clock)
+  const memory = states.of('discord')
+  for (const name of ['seen:1', 'seen:2', 'see', 'seen:1', 'session']) memory.put(name, name)
+  expect(memory.list('seen:').map(({ name }) => name)).toEqual(['seen:1', 'seen:2'])
+  await states.forgetBefore(1003)
+  expect(memory.list('').map(({ name }) => name)).toEqual(['session', 'seen:1'])
+  await db.close()
+})

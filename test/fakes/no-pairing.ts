@@ -1,0 +1,8 @@
+// A desk at which nobody asks to be let in, for tests about other things.
+import type { PairingDesk } from '../../src/base/pairing.ts'
+
+export const noPairing: PairingDesk = {
+  list: async () => ({ requests: [], people: [] }),
+  approve: async () => ({ type: 'unknown' }),
+  deny: async () => ({ type: 'unknown' }),
+}
