@@ -1,5 +1,5 @@
 // A backend that is a command-line program: one process per turn, spoken to through a pure dialect.
-import { writeFile } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   type AgentEvent,
@@ -181,9 +181,12 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
   const env = childEnvironment(dialect, parts)
 
   /** The folder of a run, with all that the program reads from it. */
-  async function furnish(turn: Turn, dir: string): Promise<void> {
+  function furnished(turn: Turn): { readonly dir: string; remove(): void } {
+    const folder = parts.scratch.keep()
     const files = { ...dialect.files(turn, env), [systemPromptIn('')]: turn.systemPrompt }
-    await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(dir, name), text, { mode: 0o600 })))
+    // Synchronously: a few small files, and the answer waits for them.
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder.dir, name), text, { mode: 0o600 })
+    return folder
   }
 
   // Inherited by all that it starts: a gateway that was killed is found out by it (strays.ts).
@@ -194,17 +197,14 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     signal: AbortSignal,
     leaves: (gone: Promise<unknown>) => void,
   ): AsyncGenerator<AgentEvent> {
-    const folder = await parts.scratch.keep().catch((error: unknown) => String(error))
-    if (typeof folder === 'string') return yield failed('crashed', `no folder could be made for it: ${folder}`)
-    const { dir, remove } = folder
-    const troubled = await furnish(turn, dir).then(
-      () => null,
-      (error: unknown) => failed('crashed', `the system prompt could not be written: ${String(error)}`),
-    )
-    if (troubled || signal.aborted) {
-      remove()
-      return yield troubled ?? failed('stopped', 'stopped before it began')
+    if (signal.aborted) return yield failed('stopped', 'stopped before it began')
+    let folder: ReturnType<typeof furnished>
+    try {
+      folder = furnished(turn)
+    } catch (error) {
+      return yield failed('crashed', `the system prompt could not be written: ${String(error)}`)
     }
+    const { dir, remove } = folder
     const child = startProcess({
       file: parts.program,
       args: dialect.arguments(turn, dir),
@@ -226,7 +226,7 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
   }
 
   async function openHost(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host> {
-    const folder = await parts.scratch.keep()
+    const folder = furnished(turn)
     const started: RunningProcess[] = []
     const start: Ground['start'] = (args, own) => {
       const env = marked(folder.dir, own)
@@ -235,7 +235,6 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
       return child
     }
     try {
-      await furnish(turn, folder.dir)
       const host = await within(openingMs, signal, bounded =>
         warm.open({ dir: folder.dir, inherited: env, start }, turn, bounded),
       )

@@ -24,6 +24,7 @@ import { type CommandShape, definitionsOf, hashOf } from './commands.ts'
 import { type Dispatch, openConnection } from './connection.ts'
 import { editEveryMs, openDrafts } from './drafts.ts'
 import { keyOf } from './heard.ts'
+import { openRequests } from './http.ts'
 import { openInteractions } from './interactions.ts'
 import { openListening } from './listening.ts'
 import { openMarks } from './marks.ts'
@@ -87,8 +88,10 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
   const { memory, clock, tell } = parts
   const name = 'discord'
   // Whether and when something is tried again is for the outbox to say.
-  const options = { api: parts.api, version: '10', retries: 0, rejectOnRateLimit: () => true }
-  const rest = new REST(options).setToken(parts.token)
+  const patience = { retries: 0, rejectOnRateLimit: () => true }
+  const rest = new REST({ api: parts.api, version: '10', ...patience, makeRequest: openRequests() }).setToken(
+    parts.token,
+  )
   const api = new API(rest)
   const refusedToken = Promise.withResolvers<never>()
   refusedToken.promise.catch(() => undefined)
@@ -202,6 +205,15 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
         await onInteraction(d as APIInteraction).catch(parts.broke)
         save('now')
         return true
+      case 'THREAD_CREATE': {
+        const thread = d as GatewayThreadCreateDispatchData
+        places.learnChannel(thread as ChannelTold, thread.guild_id ?? null)
+        return 'member' in thread && thread.member ? listening.joined(thread.id) : true
+      }
+      case 'THREAD_MEMBERS_UPDATE': {
+        const { id, added_members = [] } = d as GatewayThreadMembersUpdateDispatchData
+        return added_members.some(one => one.user_id === self?.id) ? listening.joined(id) : true
+      }
       default:
         onPlace(t, d)
         return true
@@ -249,16 +261,6 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
       case 'THREAD_UPDATE': {
         const channel = d as GatewayChannelCreateDispatchData
         return places.learnChannel(channel as ChannelTold, channel.guild_id ?? null)
-      }
-      case 'THREAD_CREATE': {
-        const thread = d as GatewayThreadCreateDispatchData
-        if ('member' in thread && thread.member) marks.takePart(thread.id)
-        return places.learnChannel(thread as ChannelTold, thread.guild_id ?? null)
-      }
-      case 'THREAD_MEMBERS_UPDATE': {
-        const { id, added_members = [] } = d as GatewayThreadMembersUpdateDispatchData
-        if (added_members.some(one => one.user_id === self?.id)) marks.takePart(id)
-        return
       }
       case 'CHANNEL_DELETE':
       case 'THREAD_DELETE':

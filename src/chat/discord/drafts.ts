@@ -73,7 +73,7 @@ export function openDrafts({ clock, write, lost }: DraftParts): Drafts {
       draft.text = text
       if (action?.phase === 'started') draft.steps++
       if (action) draft.label = action.phase === 'started' ? action.label : null
-      if (!draft.busy) void keepShowing(draft, place, about, key, signal)
+      if (!draft.busy && draftOf(draft) !== '') void keepShowing(draft, place, about, key, signal)
     },
     async finish(about) {
       const draft = drafts.get(about)

@@ -57,6 +57,8 @@ export interface Listening {
   message(message: GatewayMessageCreateDispatchData): Promise<boolean>
   edited(message: GatewayMessageCreateDispatchData): Promise<boolean>
   deleted(message: GatewayMessageDeleteDispatchData | GatewayMessageDeleteBulkDispatchData): Promise<boolean>
+  /** We were taken into a thread: what is said there from now on is for us. */
+  joined(thread: string): Promise<boolean>
   /** What was said in a guild (null: to us directly) while we were away. */
   catchUp(guild: GatewayGuildCreateDispatchData | null, horizon: string | null, signal: AbortSignal): Promise<boolean>
 }
@@ -236,6 +238,12 @@ export function openListening(parts: ListeningParts): Listening {
       await inOrder(message.channel_id, cancel).catch(parts.broke)
       return true
     },
+
+    joined: thread =>
+      inOrder(thread, async () => {
+        marks.takePart(thread)
+        return true
+      }),
 
     async catchUp(guild, horizon, signal) {
       const guildId = guild?.id ?? null

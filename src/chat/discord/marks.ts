@@ -58,6 +58,8 @@ export function openMarks(memory: ChatMemory): Marks {
     },
     beginAt(message) {
       latest = message
+      settled = message
+      memory.put('horizon', message)
     },
     hold() {
       settle()

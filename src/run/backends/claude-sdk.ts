@@ -64,7 +64,7 @@ export function openClaudeSdk(parts: SdkParts): Backend {
   }
 
   async function openKept(turn: Turn, patienceMs: number, signal: AbortSignal): Promise<Host> {
-    const folder = await scratch.keep()
+    const folder = scratch.keep()
     const opening = open(turn, folder.dir, patienceMs)
     // Also when nobody waits for it any more.
     void opening.then(host => host.gone).then(folder.remove, folder.remove)
