@@ -1,20 +1,14 @@
 // A backend that is a command-line program: one process per turn, spoken to through a pure dialect.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type AgentEvent,
-  type Backend,
-  type BackendCheck,
-  defaultMaxTurns,
-  type Ended,
-  type Turn,
-} from '../base/agent.ts'
+import { type AgentEvent, type Backend, defaultMaxTurns, type Ended, type Turn } from '../base/agent.ts'
+import { failed } from './ends.ts'
 import type { Pool } from './pool.ts'
 import { type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
 import type { Scratch } from './scratch.ts'
 import { runMark } from './strays.ts'
-import { type Ground, type Host, runWarm, type Warm } from './warm.ts'
-import { findProgram } from './which.ts'
+import type { Ground, Host, Warm } from './warm.ts'
+import { backendOf, checkProgram, openingMs, within } from './ways.ts'
 
 /** What is particular to one CLI. Pure: arguments and input out, lines in. `dir` is a folder of the run alone. */
 export interface Dialect {
@@ -67,9 +61,6 @@ export interface CliParts {
   readonly scratch: Scratch
 }
 
-/** Longer than the slowest takes to come up on a busy machine. */
-export const openingMs = 30_000
-
 const common = [
   'PATH',
   'HOME',
@@ -91,91 +82,6 @@ const common = [
   'SSL_CERT_FILE',
   'SSL_CERT_DIR',
 ]
-
-/** What a backend that runs programs is made of. */
-export interface Ways {
-  readonly name: string
-  readonly takesSessionIds: boolean
-  check(signal: AbortSignal): Promise<BackendCheck>
-  ignores(turn: Turn): readonly string[]
-  /** A process for this turn alone; `leaves` is told when that is gone. */
-  cold(turn: Turn, signal: AbortSignal, leaves: (gone: Promise<unknown>) => void): AsyncIterable<AgentEvent>
-  /** Null: there is no other way. */
-  readonly warm: Warm | null
-  open(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host>
-}
-
-export function backendOf(ways: Ways, { pool, scrub }: Pick<CliParts, 'pool' | 'scrub'>): Backend {
-  const { name, takesSessionIds, check, ignores, warm } = ways
-  /** Two processes of one session lose history, so the next turn waits for the last one's exit. */
-  const leaving = new Map<string, Promise<unknown>>()
-
-  async function* cold(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-    // Some tell it themselves, and only then.
-    let session = turn.session?.id ?? null
-    const noteLeaving = (leaves: Promise<unknown>) => {
-      if (session === null) return
-      const key = session
-      const gone = leaves.finally(() => {
-        if (leaving.get(key) === gone) leaving.delete(key)
-      })
-      leaving.set(key, gone)
-    }
-    for await (const event of ways.cold(turn, signal, noteLeaving)) {
-      if (event.type === 'started') session = event.session ?? session
-      yield event
-    }
-  }
-
-  async function open(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host> {
-    try {
-      return await ways.open(warm, turn, signal)
-    } catch (error) {
-      throw new Error(scrub(error instanceof Error ? error.message : String(error)).slice(0, 500))
-    }
-  }
-  const way =
-    pool && warm ? runWarm({ name, warm, pool, open: (turn, signal) => open(warm, turn, signal), cold }) : null
-
-  async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-    await leaving.get(turn.session?.id ?? '')
-    for await (const event of (way?.run ?? cold)(turn, signal)) yield event.type === 'ended' ? scrubbed(event) : event
-  }
-
-  const scrubbed = (ended: Ended): Ended => (ended.ok ? ended : { ...ended, detail: scrub(ended.detail).slice(0, 500) })
-
-  return {
-    name,
-    takesSessionIds,
-    check,
-    run,
-    ignores,
-    prepare: async turn => way?.prepare(turn),
-  }
-}
-
-/** Whether the program is there and runs. */
-export async function checkProgram(
-  { name, install }: Pick<Dialect, 'name' | 'install'>,
-  { program, environment, scrub }: Pick<CliParts, 'program' | 'environment' | 'scrub'>,
-  env: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<BackendCheck> {
-  const file = findProgram(program, environment.PATH)
-  if (!file) return { ok: false, detail: `${name}: the program "${program}" was not found. ${install}` }
-  const probe = startProcess({ file, args: ['--version'], env, cwd: process.cwd(), input: '' })
-  const stop = () => probe.kill()
-  const patience = setTimeout(stop, 20_000)
-  signal.addEventListener('abort', stop, { once: true })
-  const lines: string[] = []
-  for await (const line of probe.lines) if (lines.length < 5) lines.push(line)
-  const end = await probe.end
-  clearTimeout(patience)
-  signal.removeEventListener('abort', stop)
-  if (end.code === 0) return { ok: true, detail: `${file} ${lines[0] ?? ''}`.trim() }
-  const why = scrub(end.detail || end.stderr || `exit code ${end.code}`).slice(0, 500)
-  return { ok: false, detail: `${name}: ${file} does not run (${why}). ${install}` }
-}
 
 export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
   const env = childEnvironment(dialect, parts)
@@ -242,7 +148,9 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
       return host
     } catch (error) {
       for (const child of started) child.kill()
-      void Promise.all(started.map(child => child.end)).then(folder.remove)
+      // Whoever hears of it may count on nothing being left.
+      await Promise.all(started.map(child => child.end))
+      folder.remove()
       throw error
     }
   }
@@ -269,7 +177,8 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     ...dialect.ignores(turn),
     ...(countsSteps || turn.maxTurns === defaultMaxTurns ? [] : [`${name} cannot be told BACKEND_MAX_TURNS.`]),
   ]
-  const check = (signal: AbortSignal) => checkProgram(dialect, parts, env, signal)
+  const check = (signal: AbortSignal) =>
+    checkProgram({ ...parts, path: parts.environment.PATH, name, install: dialect.install }, env, signal)
   return backendOf({ name, takesSessionIds, check, ignores, cold: runCold, warm, open: openHost }, parts)
 }
 
@@ -281,19 +190,6 @@ export function childEnvironment(dialect: Dialect, parts: CliParts): Record<stri
   for (const [name, value] of Object.entries(parts.environment))
     if (value !== undefined && matches(name)) env[name] = value
   return { ...env, ...parts.extra }
-}
-
-/** `work` has so much time; then, or when `signal` aborts, it is told so and no longer waited for. */
-export async function within<T>(
-  ms: number,
-  signal: AbortSignal,
-  work: (bounded: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(ms)])
-  const over = new Promise<never>((_, reject) => {
-    bounded.addEventListener('abort', () => reject(new Error('it did not come up in time')), { once: true })
-  })
-  return Promise.race([work(bounded), over])
 }
 
 /** What the end of a process means that never said how it ended. */
@@ -316,10 +212,3 @@ function ofTrouble(end: ProcessEnd): Ended | null {
       return end.trouble satisfies never
   }
 }
-
-const failed = (why: Extract<Ended, { ok: false }>['why'], detail: string): Ended => ({
-  type: 'ended',
-  ok: false,
-  why,
-  detail,
-})

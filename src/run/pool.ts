@@ -1,6 +1,7 @@
 // Hosts that stay up between turns: bounded in number and memory, the least recently used leaves first, the idle ones leave.
 import type { Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
+import { whenStopped } from './ends.ts'
 import type { Host } from './host.ts'
 
 export interface PoolRules {
@@ -168,7 +169,7 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
   async function lease(wanted: Wanted, signal: AbortSignal): Promise<Lease | null> {
     const entry = await find(wanted)
     if (entry === null) return null
-    const host = await Promise.race([entry.opening, abortOf(signal)])
+    const host = await Promise.race([entry.opening, whenStopped(signal).then(() => null)])
     let over = false
     const giveBack = (broken: boolean) => {
       if (over) return
@@ -223,9 +224,3 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
     },
   }
 }
-
-const abortOf = (signal: AbortSignal): Promise<null> =>
-  new Promise(resolve => {
-    if (signal.aborted) resolve(null)
-    else signal.addEventListener('abort', () => resolve(null), { once: true })
-  })

@@ -1,5 +1,6 @@
 // A CLI that stays up between turns: what it must be able to do, and the backend made of it and the one-process-per-turn way.
-import type { AgentEvent, Ended, FailureReason, Turn } from '../base/agent.ts'
+import type { AgentEvent, FailureReason, Turn } from '../base/agent.ts'
+import { failed, stopped } from './ends.ts'
 import type { Host } from './host.ts'
 import type { Pool } from './pool.ts'
 import { descendants, isAlive } from './proc.ts'
@@ -154,8 +155,7 @@ const stuckMs = 10_000
 
 const soon = () => new Promise<void>(resolve => setTimeout(resolve, 200))
 
-const stopped: Ended = { type: 'ended', ok: false, why: 'stopped', detail: 'the run was stopped' }
-const silent: Ended = { type: 'ended', ok: false, why: 'crashed', detail: 'it fell silent without an end' }
+const silent = failed('crashed', 'it fell silent without an end')
 
 /** Lets a process leave by itself for a moment, then ends it; what it started goes with it. */
 export async function leave(child: RunningProcess, patienceMs = 1500): Promise<void> {

@@ -4,11 +4,13 @@ import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AgentEvent, Backend, BackendCheck, Ended, FailureReason, Turn } from '../../base/agent.ts'
-import { backendOf, type CliParts, checkProgram, childEnvironment, openingMs, within } from '../cli.ts'
+import type { AgentEvent, Backend, BackendCheck, Turn } from '../../base/agent.ts'
+import { type CliParts, childEnvironment } from '../cli.ts'
+import { failed } from '../ends.ts'
 import { type Json, object, parseLine, string } from '../json.ts'
 import { runMark } from '../strays.ts'
 import type { Host } from '../warm.ts'
+import { backendOf, checkProgram, openingMs, within } from '../ways.ts'
 import { findProgram } from '../which.ts'
 import { claude, grantedTools, mcpConfigIn, offeredTools } from './claude.ts'
 import type { Sdk } from './claude-sdk-query.ts'
@@ -35,8 +37,13 @@ export function openClaudeSdk(parts: SdkParts): Backend {
     const sdk = find()
     if (!sdk) return { ok: false, detail: missing }
     const { ok, detail } = await checkProgram(
-      { name: claudeSdk, install: claude.install },
-      { ...parts, program: program ?? sdk.program ?? claude.name },
+      {
+        name: claudeSdk,
+        install: claude.install,
+        program: program ?? sdk.program ?? claude.name,
+        path: environment.PATH,
+        scrub: parts.scrub,
+      },
       env,
       signal,
     )
@@ -207,5 +214,3 @@ function carriedBy(dir: string): string | null {
     }
   return null
 }
-
-const failed = (why: FailureReason, detail: string): Ended => ({ type: 'ended', ok: false, why, detail })

@@ -2,6 +2,8 @@
 import type { AgentEvent, Ended } from '../../base/agent.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
+import { failed, stopped, toldByTheLiving } from '../ends.ts'
+import { openEvents } from '../events.ts'
 import { type Json, number, object, string } from '../json.ts'
 import type { ProcessEnd } from '../process.ts'
 import type { Answer, Rpc } from '../rpc.ts'
@@ -17,18 +19,9 @@ export function openSpoken(thread: Thread, signal: AbortSignal, rpc: Rpc) {
   const threadId = thread.id
   const read = readTurn(thread)
   let turnId: string | null = null
-  let ready: AgentEvent[] = []
-  let wake: (() => void) | null = null
-  let over = false
-
-  const push = (events: readonly AgentEvent[]) => {
-    if (over) return
-    ready.push(...events)
-    over = events.some(event => event.type === 'ended')
-    wake?.()
-  }
+  const events = openEvents()
   const interrupt = () => {
-    if (!over && turnId !== null) void rpc.request('turn/interrupt', { threadId, turnId })
+    if (!events.over() && turnId !== null) void rpc.request('turn/interrupt', { threadId, turnId })
   }
   /** Its first notification may come before the answer. */
   const begun = (id: string) => {
@@ -44,28 +37,19 @@ export function openSpoken(thread: Thread, signal: AbortSignal, rpc: Rpc) {
       const input = [{ type: 'text', text, text_elements: [] }]
       void rpc.request('turn/start', { threadId, input }).then(answer => {
         if (answer.ok) begun(string(object(answer.result.turn).id))
-        else if (answer.code !== null) push([ofAnswer(answer)])
+        else if (answer.code !== null) events.push([ofAnswer(answer)])
       })
     },
     hear(method: string, params: Json) {
       const about = string(params.turnId) || string(object(params.turn).id)
       if (method === 'turn/started') begun(about)
       // An earlier turn of this thread may have a last word.
-      if (about !== '' && about === turnId) push(read(method, params))
+      if (about !== '' && about === turnId) events.push(read(method, params))
     },
-    over: (how: ProcessEnd) => push([ofEnd(how, turnId !== null)]),
+    over: (how: ProcessEnd) => events.push([ofEnd(how, turnId !== null)]),
     async *events(): AsyncGenerator<AgentEvent> {
       try {
-        for (;;) {
-          const batch = ready
-          ready = []
-          yield* batch
-          if (ready.length > 0) continue
-          if (over) return
-          await new Promise<void>(resolve => {
-            wake = resolve
-          })
-        }
+        yield* events.all()
       } finally {
         signal.removeEventListener('abort', interrupt)
       }
@@ -126,17 +110,13 @@ const usageOf = (total: Json, model: string | null): AgentEvent => ({
 
 function endOfTurn(turn: Json, text: string): Ended {
   if (turn.status === 'completed') return { type: 'ended', ok: true, text }
-  return turn.status === 'interrupted' ? stopped : alive(ofError(object(turn.error)))
+  return turn.status === 'interrupted' ? stopped : toldByTheLiving(ofError(object(turn.error)))
 }
 
-export const stopped: Ended = { type: 'ended', ok: false, why: 'stopped', detail: 'the run was stopped' }
-export const gone: Ended = { type: 'ended', ok: false, why: 'crashed', detail: 'it was gone' }
+export const gone = failed('crashed', 'it was gone')
 
 export const ofAnswer = (answer: Extract<Answer, { ok: false }>): Ended =>
-  answer.code === null ? gone : alive(ofError({ message: answer.message }))
-
-/** Who can still say why is not broken, and all other sessions are in the same process. */
-const alive = (ended: Ended): Ended => (ended.ok || ended.why !== 'crashed' ? ended : { ...ended, why: 'refused' })
+  answer.code === null ? gone : toldByTheLiving(ofError({ message: answer.message }))
 
 /** What the end of the process means to a turn; `begun`: it was heard of. */
 export function ofEnd(how: ProcessEnd, begun: boolean): Ended {

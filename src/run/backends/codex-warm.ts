@@ -1,12 +1,13 @@
 // Codex that stays up: `codex app-server`, one process in which all sessions are threads side by side.
-import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
+import type { AgentEvent, Turn } from '../../base/agent.ts'
+import { whenStopped } from '../ends.ts'
 import { type Json, string } from '../json.ts'
 import type { ProcessEnd, RunningProcess } from '../process.ts'
 import { openRpc, type Rpc } from '../rpc.ts'
 import { type Ground, type Host, leave } from '../warm.ts'
 import { asArguments, keyFrom } from './codex-settings.ts'
 import { endCommands, openAgents, openThreads } from './codex-threads.ts'
-import { gone, ofEnd, openSpoken, stopped } from './codex-turn.ts'
+import { gone, ofEnd, openSpoken } from './codex-turn.ts'
 
 /** How long it may take to come up. */
 const patienceMs = 20_000
@@ -51,7 +52,7 @@ export async function openAppServer(ground: Ground, signal: AbortSignal): Promis
 
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     child.startCounting()
-    const thread = await Promise.race([threads.load(turn), abortOf(signal)])
+    const thread = await Promise.race([threads.load(turn), whenStopped(signal)])
     if (!('id' in thread)) {
       yield thread === gone ? ofEnd(await child.end, false) : thread
       return
@@ -98,9 +99,3 @@ async function greet(child: RunningProcess, rpc: Rpc, key: string | null, signal
   const { stderr, detail } = await child.end
   throw new Error(`codex app-server did not come up: ${stderr.trim() || detail || answer.message}`)
 }
-
-const abortOf = (signal: AbortSignal): Promise<Ended> =>
-  new Promise(resolve => {
-    if (signal.aborted) resolve(stopped)
-    else signal.addEventListener('abort', () => resolve(stopped), { once: true })
-  })

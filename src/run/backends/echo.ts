@@ -1,6 +1,7 @@
 // The agent that is always there: repeats what it hears and says how to get a real one.
 import type { AgentEvent, Backend, Turn } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
+import { stopped } from '../ends.ts'
 
 export interface EchoParts {
   readonly clock: Clock
@@ -21,9 +22,7 @@ export function openEcho({ clock, pauseMs, introduction }: EchoParts): Backend {
       yield { type: 'text', delta: text.slice(from, from + step) }
       if (pauseMs > 0) await clock.sleep(pauseMs, signal)
     }
-    yield signal.aborted
-      ? { type: 'ended', ok: false, why: 'stopped', detail: 'the run was stopped' }
-      : { type: 'ended', ok: true, text }
+    yield signal.aborted ? stopped : { type: 'ended', ok: true, text }
   }
   return {
     name: 'echo',

@@ -2,6 +2,7 @@
 import type { AgentEvent, Ended } from '../../base/agent.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
+import { stopped, toldByTheLiving } from '../ends.ts'
 import { type Json, object, objects, string } from '../json.ts'
 import type { ProcessEnd } from '../process.ts'
 import type { Answer } from '../rpc.ts'
@@ -79,12 +80,8 @@ function ofStop(reason: string, text: string): Ended {
 /** Errors of the service carry its status. -32000: it is not logged in. */
 export function ofRefusal({ code, message, data }: Extract<Answer, { ok: false }>): Ended {
   const status = code === -32000 ? 401 : code !== null && code >= 400 && code < 600 ? code : 0
-  const ended = failed(string(data.details) || message, status)
-  // Who can still say why is not broken, and all other sessions are in the same process.
-  return ended.ok || ended.why !== 'crashed' ? ended : { ...ended, why: 'refused' }
+  return toldByTheLiving(failed(string(data.details) || message, status))
 }
-
-export const stopped: Ended = { type: 'ended', ok: false, why: 'stopped', detail: 'the run was stopped' }
 
 export const ofEnd = (how: ProcessEnd, begun: boolean): Ended =>
   endOf(how, { line: () => [], end: end => silentEnd(end, begun) })

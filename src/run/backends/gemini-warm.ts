@@ -1,11 +1,13 @@
 // Gemini that stays up: `gemini --acp`, one process in which all sessions stand side by side.
-import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
+import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { type Dialect, endOf } from '../cli.ts'
+import { whenStopped } from '../ends.ts'
+import { openEvents } from '../events.ts'
 import { object, string } from '../json.ts'
 import { openRpc } from '../rpc.ts'
 import type { Ground, Host } from '../warm.ts'
 import { alone, gone, type Hear, openSessions, type Prompts } from './gemini-sessions.ts'
-import { ofEnd, readTurn, stopped } from './gemini-turn.ts'
+import { ofEnd, readTurn } from './gemini-turn.ts'
 
 export interface Acp extends Prompts {
   readonly arguments: readonly string[]
@@ -34,7 +36,7 @@ export async function openAcp(acp: Acp, ground: Ground): Promise<Host> {
 
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     child.startCounting()
-    const found = await Promise.race([sessions.ready(turn), abortOf(signal)])
+    const found = await Promise.race([sessions.ready(turn), whenStopped(signal)])
     if (found === alone) return yield* runAlone(acp.alone, ground, turn, sessions.heldUntil, signal)
     if (typeof found !== 'string') {
       yield found === gone ? ofEnd(await child.end, false) : found
@@ -96,37 +98,3 @@ async function* runAlone(
     void child.end.then(() => clearTimeout(patience))
   }
 }
-
-/** Events as they come, until the end. */
-function openEvents() {
-  let ready: AgentEvent[] = []
-  let wake: (() => void) | null = null
-  let over = false
-  return {
-    over: () => over,
-    push(events: readonly AgentEvent[]) {
-      if (over) return
-      ready.push(...events)
-      over = events.some(event => event.type === 'ended')
-      wake?.()
-    },
-    async *all(): AsyncGenerator<AgentEvent> {
-      for (;;) {
-        const batch = ready
-        ready = []
-        yield* batch
-        if (ready.length > 0) continue
-        if (over) return
-        await new Promise<void>(resolve => {
-          wake = resolve
-        })
-      }
-    },
-  }
-}
-
-const abortOf = (signal: AbortSignal): Promise<Ended> =>
-  new Promise(resolve => {
-    if (signal.aborted) resolve(stopped)
-    else signal.addEventListener('abort', () => resolve(stopped), { once: true })
-  })
