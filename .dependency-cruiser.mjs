@@ -51,6 +51,13 @@ export default {
       to: { path: 'node_modules/ws/' },
     },
     {
+      name: 'discord-stays-in-its-adapter',
+      comment: 'Its libraries are large; they are loaded when Discord is on, and nobody else may pull them in.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/chat/discord/' },
+      to: { path: 'node_modules/@discordjs/' },
+    },
+    {
       name: 'no-drawers',
       comment: 'A name says what it is.',
       severity: 'error',

@@ -12,6 +12,7 @@ import { options } from './config-options.ts'
 import { secretHider, secretsIn } from './config-report.ts'
 import { readDotEnv, setVariables, type Variables } from './config-sources.ts'
 import { type FoundBackends, findBackends } from './doctor-backends.ts'
+import { discordChecks } from './doctor-discord.ts'
 import { askOnce, questionTo } from './doctor-live.ts'
 import {
   configurationChecks,
@@ -44,7 +45,7 @@ export async function* examine(from: LoadFrom, live: boolean, signal: AbortSigna
     const hide = secretHider(ground.secrets)
     const backends = lookForBackends(ground, signal)
     let failed = false
-    for (const checks of [...lookAround(ground), backends.then(found => found.checks)])
+    for (const checks of [...lookAround(ground, signal), backends.then(found => found.checks)])
       for (const check of await checks) {
         if (signal.aborted) return
         failed ||= check.status === 'fail'
@@ -72,7 +73,7 @@ async function groundOf(from: LoadFrom): Promise<Ground> {
 }
 
 /** All of it at once; each says itself when it could not be looked at. */
-function lookAround({ loaded, configDir }: Ground): readonly Promise<readonly Check[]>[] {
+function lookAround({ loaded, configDir }: Ground, signal: AbortSignal): readonly Promise<readonly Check[]>[] {
   const running = findGateway(configDir)
   return [
     part('node', async () => nodeChecks()),
@@ -84,6 +85,7 @@ function lookAround({ loaded, configDir }: Ground): readonly Promise<readonly Ch
     part('port', async () =>
       loaded.ok ? portChecks(loaded.config.http, loaded.isSet('http.port'), await running) : [],
     ),
+    part('discord', async () => (loaded.ok ? discordChecks(loaded.config, signal) : [])),
   ]
 }
 

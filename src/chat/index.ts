@@ -2,6 +2,8 @@
 import type { DiscordParts } from './discord/adapter.ts'
 import { openWebchat } from './webchat.ts'
 
+export { lookAtDiscord } from './discord/look.ts'
+
 export const chats = {
   webchat: openWebchat,
   /** Its libraries are loaded only when it is on. */

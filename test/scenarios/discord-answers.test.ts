@@ -1,5 +1,5 @@
 // How the whole program answers on Discord: typing, drafts, pieces, files, and words for what goes wrong.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -27,14 +27,16 @@ describe('while the agent works', () => {
     const text = Array.from({ length: 80 }, (_, i) => `word${i}`).join(' ')
     const said = discord.say(discord.ada, discord.general, `[[tool:1500]] ${text}`, { mention: true })
     const draft = await discord.until(() => discord.answers(discord.general)[0])
-    expect(draft).toMatchObject({ reference: said.id, content: expect.stringContaining('Read memory.md') })
+    expect(draft).toMatchObject({ reference: said.id, content: expect.stringContaining('Read: memory.md') })
     expect(JSON.stringify(draft.components)).toContain('"custom_id":"stop"')
     const final = await stage.answer(discord.general, 'word79')
     expect(final.id).toBe(draft.id)
     expect(discord.answers(discord.general)).toHaveLength(1)
     const texts = final.history.map(({ content }) => content)
     expect(texts.filter(one => /word\d/.test(one) && !one.includes('word79')).length).toBeGreaterThan(1)
-    expect(discord.requests('PATCH /channels/:id/messages/:message').every(({ status }) => status === 200)).toBe(true)
+    const edits = discord.requests('PATCH /channels/:id/messages/:message')
+    const ofDraft = edits.filter(({ body }) => JSON.stringify(body).includes('"custom_id"'))
+    expect(ofDraft.map(({ status }) => status)).toEqual(ofDraft.map(() => 200))
   })
 
   test('the button stops it for those who may speak, and says so to them alone', async () => {
@@ -101,6 +103,16 @@ describe('the answer', () => {
     const folder = join(home.configDir, 'files/in', said.id)
     const [file] = readdirSync(folder)
     expect(home.begun()[0]?.prompt).toContain(`[Attached: files/in/${said.id}/${file} (text/plain, 5 bytes)]`)
+  })
+
+  test('a file that cannot be had is told to the agent', async () => {
+    await using stage = await openStage({ attachmentUrlMs: -1 })
+    const { discord, home } = stage
+    await stage.start()
+    const attachments = [{ name: 'gone.txt', bytes: 'hello' }]
+    discord.say(discord.ada, discord.general, '', { mention: true, attachments })
+    await stage.answer(discord.general, 'without a word')
+    expect(home.begun()[0]?.prompt).toMatch(/\[Attached: gone\.txt \(5 bytes\), but not to be had: .+\]/)
   })
 
   test('files of a stranger are not fetched', async () => {
@@ -182,7 +194,6 @@ describe('what goes wrong', () => {
     discord.say(discord.ada, discord.general, 'one', { mention: true })
     await stage.answer(discord.general, 'turn 1: one')
     const folder = join(home.dir, '.claude-stand-in')
-    const { rmSync } = await import('node:fs')
     for (const file of readdirSync(folder)) if (file.endsWith('.json')) rmSync(join(folder, file))
     discord.say(discord.ada, discord.general, 'two', { mention: true })
     await stage.answer(discord.general, 'The earlier session was lost')

@@ -1,18 +1,5 @@
 // Discord as a chat of the gateway.
-import {
-  API,
-  type APIInteraction,
-  type GatewayChannelCreateDispatchData,
-  type GatewayGuildCreateDispatchData,
-  type GatewayGuildDeleteDispatchData,
-  GatewayIntentBits,
-  type GatewayMessageCreateDispatchData,
-  type GatewayMessageDeleteBulkDispatchData,
-  type GatewayMessageDeleteDispatchData,
-  type GatewayReadyDispatchData,
-  type GatewayThreadCreateDispatchData,
-  type GatewayThreadMembersUpdateDispatchData,
-} from '@discordjs/core'
+import { API, GatewayIntentBits } from '@discordjs/core'
 import { REST } from '@discordjs/rest'
 import { type ChatAdapter, type ChatMemory, ChatUnusable, type Letter, type Outgoing } from '../../base/chat.ts'
 import type { Attachment, Changed, EventSink, NewEvent, Place, Refused, Standing } from '../../base/event.ts'
@@ -21,7 +8,8 @@ import type { Chance, Clock } from '../../base/time.ts'
 import { openAnswers, openAskedBook } from './answers.ts'
 import { type AttachmentSeen, fetchAttachments } from './attachments.ts'
 import { type CommandShape, definitionsOf, hashOf } from './commands.ts'
-import { type Dispatch, openConnection } from './connection.ts'
+import { openConnection } from './connection.ts'
+import { openDispatches, recallSelf, type Self } from './dispatches.ts'
 import { editEveryMs, openDrafts } from './drafts.ts'
 import { keyOf } from './heard.ts'
 import { openRequests } from './http.ts'
@@ -29,10 +17,9 @@ import { openInteractions } from './interactions.ts'
 import { openListening } from './listening.ts'
 import { openMarks } from './marks.ts'
 import { within } from './patience.ts'
-import { type ChannelTold, openPlaces } from './places.ts'
+import { openPlaces } from './places.ts'
 import { limits } from './render.ts'
 import { openSending } from './send.ts'
-import { idAt } from './snowflake.ts'
 import { openThreads } from './threads.ts'
 import { badToken, troubleOf } from './trouble.ts'
 
@@ -74,14 +61,6 @@ const saveEveryMs = 1000
 /** What is still being dealt with when we leave gets this long; what is not done then is told again. */
 const endingMs = 3000
 
-/** Who we are there, as the last READY told. */
-interface Self {
-  readonly id: string
-  readonly name: string
-  readonly app: string
-  readonly guilds: readonly string[]
-}
-
 const stopping: Refused = { type: 'refused', why: 'stopping', reason: 'Stopping: please try again in a minute.' }
 
 export function openDiscord(parts: DiscordParts): ChatAdapter {
@@ -99,10 +78,6 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
   let self = recallSelf(memory)
   let sink: EventSink | null = null
   let life: AbortSignal = new AbortController().signal
-  /** The latest message we knew of when this session began. */
-  let horizon: string | null = null
-  /** Guilds that have yet to be caught up with. */
-  const away = new Set<string>()
   const underway = new Set<Promise<unknown>>()
 
   const ourId = () => self?.id ?? ''
@@ -113,7 +88,7 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
     fetchAttachments(message, files, parts, life)
 
   const marks = openMarks(memory)
-  const places = openPlaces(api, ourId, passing)
+  const places = openPlaces(api, ourId, clock, passing)
   const answers = openAnswers(memory)
   const asked = openAskedBook(memory, clock.now)
   const threads = openThreads(api, memory, marks.takePart)
@@ -154,6 +129,13 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
     ...{ api, asked, clock, accept, fetch, trouble, learn: places.learnChannel, spot: places.spot },
     ...{ knows: parts.knows, suggest: parts.suggest },
   })
+  const heed = openDispatches({
+    ...{ clock, marks, places, listening, keepSelf, ready, self: () => self, life: () => life },
+    async interaction(one) {
+      await onInteraction(one).catch(parts.broke)
+      save('now')
+    },
+  })
   const intents =
     GatewayIntentBits.Guilds |
     GatewayIntentBits.GuildMessages |
@@ -162,7 +144,11 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
   const connection = openConnection({
     ...{ rest, token: parts.token, intents, memory, clock, chance: parts.chance, tell },
     heed(event) {
-      const heeding = heed(event)
+      // What breaks us once would do so again: it is told, and not asked for any more.
+      const heeding = heed(event).catch((error: unknown) => {
+        parts.broke(error)
+        return true
+      })
       const over = () => void underway.delete(heeding)
       underway.add(heeding)
       heeding.then(over, over)
@@ -181,109 +167,30 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
 
   const post = (place: Place, message: Outgoing, signal: AbortSignal) => sending.post(place, message, drafts, signal)
 
-  async function heed({ t, d }: Dispatch): Promise<boolean> {
-    switch (t) {
-      case 'READY':
-        return onReady(d as GatewayReadyDispatchData)
-      case 'RESUMED':
-        tellReady(true)
-        return true
-      case 'GUILD_CREATE':
-        return onGuild(d as GatewayGuildCreateDispatchData)
-      case 'GUILD_DELETE':
-        onGuildGone(d as GatewayGuildDeleteDispatchData)
-        return true
-      case 'MESSAGE_CREATE':
-        return listening.message(d as GatewayMessageCreateDispatchData)
-      case 'MESSAGE_UPDATE':
-        return listening.edited(d as GatewayMessageCreateDispatchData)
-      case 'MESSAGE_DELETE':
-        return listening.deleted(d as GatewayMessageDeleteDispatchData)
-      case 'MESSAGE_DELETE_BULK':
-        return listening.deleted(d as GatewayMessageDeleteBulkDispatchData)
-      case 'INTERACTION_CREATE':
-        await onInteraction(d as APIInteraction).catch(parts.broke)
-        save('now')
-        return true
-      case 'THREAD_CREATE': {
-        const thread = d as GatewayThreadCreateDispatchData
-        places.learnChannel(thread as ChannelTold, thread.guild_id ?? null)
-        return 'member' in thread && thread.member ? listening.joined(thread.id) : true
-      }
-      case 'THREAD_MEMBERS_UPDATE': {
-        const { id, added_members = [] } = d as GatewayThreadMembersUpdateDispatchData
-        return added_members.some(one => one.user_id === self?.id) ? listening.joined(id) : true
-      }
-      default:
-        onPlace(t, d)
-        return true
-    }
-  }
-
-  async function onReady({ user, application, guilds }: GatewayReadyDispatchData): Promise<boolean> {
-    keepSelf({ id: user.id, name: user.username, app: application.id, guilds: guilds.map(({ id }) => id) })
-    tellReady(false)
-    marks.hold()
-    horizon = marks.horizon()
-    // Nothing from before our time is answered.
-    if (horizon === null) marks.beginAt(idAt(clock.now()))
-    away.clear()
-    for (const { id } of guilds) away.add(id)
-    return caughtUp(await listening.catchUp(null, horizon, life), null)
-  }
-
-  /** Once all that was missed is dealt with, the next start begins from where we are by then. */
-  function caughtUp(done: boolean, guild: string | null): boolean {
-    if (done && guild !== null) away.delete(guild)
-    if (done && away.size === 0) marks.release()
-    return done
-  }
-
-  async function onGuild(guild: GatewayGuildCreateDispatchData): Promise<boolean> {
-    if (guild.unavailable) return true
-    places.learnGuild(guild)
-    for (const { id, member } of guild.threads) if (member) marks.takePart(id)
-    if (self && !self.guilds.includes(guild.id)) keepSelf({ ...self, guilds: [...self.guilds, guild.id] })
-    return caughtUp(await listening.catchUp(guild, horizon, life), guild.id)
-  }
-
-  function onGuildGone({ id, unavailable }: GatewayGuildDeleteDispatchData): void {
-    // An outage; it comes back.
-    if (unavailable) return
-    places.forgetGuild(id)
-    if (self) keepSelf({ ...self, guilds: self.guilds.filter(one => one !== id) })
-  }
-
-  function onPlace(t: string, d: unknown): void {
-    switch (t) {
-      case 'CHANNEL_CREATE':
-      case 'CHANNEL_UPDATE':
-      case 'THREAD_UPDATE': {
-        const channel = d as GatewayChannelCreateDispatchData
-        return places.learnChannel(channel as ChannelTold, channel.guild_id ?? null)
-      }
-      case 'CHANNEL_DELETE':
-      case 'THREAD_DELETE':
-        return places.forgetChannel((d as ChannelTold).id)
-    }
-  }
-
   function keepSelf(now: Self): void {
     self = now
     memory.put('self', JSON.stringify(now))
   }
 
-  function tellReady(resumed: boolean): void {
+  function ready(resumed: boolean): void {
     tell({ type: 'chat-ready', chat: name, name: self?.name ?? '', guilds: self?.guilds.length ?? 0, resumed })
-    if (self) registerCommands(self.app).catch(passing)
+    if (self) void registerCommands(self.app)
   }
 
   async function registerCommands(app: string): Promise<void> {
     const definitions = definitionsOf(parts.commands, parts.completes)
     const hash = `${app} ${hashOf(definitions)}`
-    if (memory.get('commands') === hash) return
-    await rest.put(`/applications/${app}/commands`, { body: definitions })
-    memory.put('commands', hash)
+    for (let tries = 0; memory.get('commands') !== hash && !life.aborted; tries++) {
+      try {
+        await rest.put(`/applications/${app}/commands`, { body: definitions })
+        memory.put('commands', hash)
+      } catch (error) {
+        const found = troubleOf(error)
+        trouble(`the slash commands could not be registered: ${found.why}`)
+        if (found.type !== 'passing') return
+        await clock.sleep(Math.max(found.afterMs, Math.min(600_000, 1000 * 2 ** Math.min(tries, 10))), life)
+      }
+    }
   }
 
   async function typing({ conversation }: Place, signal: AbortSignal): Promise<void> {
@@ -325,9 +232,4 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
       }
     },
   }
-}
-
-function recallSelf(memory: ChatMemory): Self | null {
-  const text = memory.get('self')
-  return text === null ? null : (JSON.parse(text) as Self)
 }

@@ -30,6 +30,8 @@ interface Draft {
   over: boolean
   /** The edit that is on its way. */
   writing: Promise<void>
+  /** The last edit failed, and yet Discord may have taken it. */
+  again: (() => Promise<void>) | null
   busy: boolean
 }
 
@@ -38,7 +40,7 @@ export function openDrafts({ clock, write, lost }: DraftParts): Drafts {
 
   const blank = (): Draft => ({
     ...{ text: '', label: null, steps: 0, shown: '' },
-    ...{ over: false, busy: false, writing: Promise.resolve() },
+    ...{ over: false, busy: false, writing: Promise.resolve(), again: null },
   })
 
   /** Goes on while there is something new, one edit per pause. */
@@ -51,11 +53,14 @@ export function openDrafts({ clock, write, lost }: DraftParts): Drafts {
       draft.writing = write(place, about, key, content).then(
         () => {
           draft.shown = content
+          draft.again = null
         },
         error => {
           const trouble = troubleOf(error)
-          if (trouble.type === 'passing') pause = Math.max(editEveryMs, trouble.afterMs)
-          else draft.over = true
+          if (trouble.type === 'passing') {
+            pause = Math.max(editEveryMs, trouble.afterMs)
+            if (trouble.afterMs === 0) draft.again = () => write(place, about, key, content)
+          } else draft.over = true
           lost(place, trouble.why)
         },
       )
@@ -81,6 +86,8 @@ export function openDrafts({ clock, write, lost }: DraftParts): Drafts {
       drafts.delete(about)
       draft.over = true
       await draft.writing
+      // A draft that stands there unknown to us would stay for ever; the same key finds it.
+      await draft.again?.().catch(() => undefined)
     },
   }
 }

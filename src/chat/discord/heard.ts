@@ -64,9 +64,7 @@ export function isFromPerson({ author, webhook_id, type }: MessageSeen, us: Pick
 /** `takesPart`: it was said in a thread which we are in. */
 export function isForUs(message: MessageSeen, us: Us, direct: boolean, takesPart: boolean): boolean {
   if (!isFromPerson(message, us)) return false
-  if (isMentioned(message, us)) return true
-  // Without the intent, Discord blanks the text of what does not mention us: nothing was heard then.
-  return direct || message.referenced_message?.author.id === us.id || takesPart
+  return isMentioned(message, us) || direct || message.referenced_message?.author.id === us.id || takesPart
 }
 
 const isMentioned = ({ mentions, mention_roles }: MessageSeen, us: Us): boolean =>

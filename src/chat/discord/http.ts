@@ -53,7 +53,7 @@ async function encoded(body: unknown): Promise<{ bytes: Uint8Array; type: Record
 
 function responseOf(answer: IncomingMessage): ResponseLike {
   const status = answer.statusCode ?? 0
-  const valueOf = (name: string) => {
+  const headerOf = (name: string) => {
     const value = answer.headers[name.toLowerCase()]
     return Array.isArray(value) ? value.join(', ') : (value ?? null)
   }
@@ -75,6 +75,6 @@ function responseOf(answer: IncomingMessage): ResponseLike {
     json: async () => JSON.parse(await text()) as unknown,
     arrayBuffer: async () => new Uint8Array(await buffer()).buffer,
     // The library only looks headers up by name.
-    headers: { get: valueOf, has: (name: string) => valueOf(name) !== null } as unknown as Headers,
+    headers: { get: headerOf, has: (name: string) => headerOf(name) !== null } as unknown as Headers,
   } as ResponseLike
 }

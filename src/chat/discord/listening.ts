@@ -118,8 +118,8 @@ export function openListening(parts: ListeningParts): Listening {
     if (!isForUs(message, us, guild === null, takesPart)) return 'ignored'
     const text = wordsOf(message, us)
     const called = message.mentions.some(one => one.id === us.id) || message.mention_roles.length > 0
-    // Nothing to hear: without the intent, that is all that comes of what does not mention us.
-    if (text === '' && message.attachments.length === 0 && !called) return 'ignored'
+    // Without the intent, Discord blanks the text of what does not mention us: nothing was heard then.
+    if (text === '' && message.attachments.length === 0 && !called && guild !== null) return 'ignored'
     const { spot, member } = await whereAndWho(message, guild)
     const known = parts.knows(standingOf(message.author.id, member.roles, spot))
     const isReply = message.referenced_message?.author.id === us.id
@@ -225,7 +225,7 @@ export function openListening(parts: ListeningParts): Listening {
 
     async edited(message) {
       // Discord also tells of previews it has made; nobody has written anything then.
-      if (message.edited_timestamp === null || message.content === undefined) return true
+      if (message.edited_timestamp === null || message.content === undefined || !message.author) return true
       await inOrder(message.channel_id, () => edit(message, message.guild_id ?? null)).catch(parts.broke)
       return true
     },
@@ -248,9 +248,12 @@ export function openListening(parts: ListeningParts): Listening {
     async catchUp(guild, horizon, signal) {
       const guildId = guild?.id ?? null
       const now = clock.now()
+      // Nobody can have meant us before we were there.
+      const joined = Date.parse(guild?.joined_at ?? '') || 0
+      const maxAgeMs = Math.min(parts.catchUpMs, now - joined)
       const jobs = channelsOf(guild).flatMap(({ channel, newest }) => {
         const seen = marks.lastSeen(channel, guildId)
-        const after = missedSince({ seen, horizon, newest, now, maxAgeMs: parts.catchUpMs })
+        const after = missedSince({ seen, horizon, newest, now, maxAgeMs })
         return after === null ? [] : [inOrder(channel, () => catchUpIn(channel, guildId, after, signal))]
       })
       const ends = await Promise.allSettled(jobs)

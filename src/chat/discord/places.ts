@@ -1,6 +1,8 @@
 // What we know of the servers and channels we are in: learned from what Discord tells, asked for where it did not.
 import type { API, GatewayGuildCreateDispatchData } from '@discordjs/core'
+import type { Clock } from '../../base/time.ts'
 import type { Member, Spot } from './heard.ts'
+import { troubleOf } from './trouble.ts'
 
 interface KnownGuild {
   readonly name: string
@@ -41,7 +43,11 @@ export interface Places {
 const threadTypes: readonly number[] = [10, 11, 12]
 const inDirectMessages: readonly number[] = [1, 3]
 
-export function openPlaces(api: API, ourId: () => string, trouble: (error: unknown) => void): Places {
+/** So often is asked before somebody is heard without knowing where: who is let in may depend on it. */
+const tries = 4
+const longestPauseMs = 5000
+
+export function openPlaces(api: API, ourId: () => string, clock: Clock, trouble: (error: unknown) => void): Places {
   const guilds = new Map<string, KnownGuild>()
   const channels = new Map<string, KnownChannel>()
   const asked = new Map<string, Promise<void>>()
@@ -64,11 +70,24 @@ export function openPlaces(api: API, ourId: () => string, trouble: (error: unkno
   const once = (what: string, ask: () => Promise<void>): Promise<void> => {
     const running = asked.get(what)
     if (running) return running
-    const asking = ask()
+    const asking = patiently(ask)
       .catch(trouble)
       .finally(() => asked.delete(what))
     asked.set(what, asking)
     return asking
+  }
+
+  async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+    for (let n = 1; ; n++) {
+      try {
+        return await ask()
+      } catch (error) {
+        const found = troubleOf(error)
+        if (found.type !== 'passing' || n >= tries) throw error
+        const pause = Math.min(longestPauseMs, Math.max(found.afterMs, 100 * 2 ** n))
+        await clock.sleep(pause, new AbortController().signal)
+      }
+    }
   }
 
   const guildOf = async (id: string): Promise<KnownGuild> => {
@@ -111,7 +130,7 @@ export function openPlaces(api: API, ourId: () => string, trouble: (error: unkno
     ownRoles: async guild => (await guildOf(guild)).ownRoles,
     async member(guild, user) {
       try {
-        const { nick, roles } = await api.guilds.getMember(guild, user)
+        const { nick, roles } = await patiently(() => api.guilds.getMember(guild, user))
         return { nick: nick ?? null, roles }
       } catch (error) {
         trouble(error)

@@ -1,0 +1,42 @@
+// Discord, as `aetheel doctor` looks at it: the token, the intent, and the link that takes the bot into a server.
+import { lookAtDiscord } from '../chat/index.ts'
+import type { Check } from '../ui/index.ts'
+import type { Config } from './config.ts'
+
+const portal = 'https://discord.com/developers/applications'
+const patienceMs = 10_000
+
+/** Nothing while Discord is off. */
+export async function discordChecks({ discord }: Config, signal: AbortSignal): Promise<readonly Check[]> {
+  const { enabled, botToken: token, api, messageContent } = discord
+  if (!enabled || token === null) return []
+  const look = await lookAtDiscord({ api, token }, AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]))
+  const name = 'discord'
+  switch (look.type) {
+    case 'bad-token':
+      return [
+        {
+          name,
+          status: 'fail',
+          detail: 'Discord does not accept the token of the bot',
+          fix: `Open ${portal}, choose your application, then Bot, Reset Token, and set the new one as DISCORD_BOT_TOKEN.`,
+        },
+      ]
+    case 'unreachable':
+      return [{ name, status: 'fail', detail: `${api} cannot be reached (${look.why})`, fix: 'Check the network.' }]
+    case 'good': {
+      const { guilds, invite } = look
+      const where = guilds === 0 ? 'in no server yet' : `in ${guilds} ${guilds === 1 ? 'server' : 'servers'}`
+      const bot: Check = {
+        name,
+        status: guilds === 0 ? 'warn' : 'ok',
+        detail: `${look.name}, ${where}; to take it into a server, open ${invite}`,
+      }
+      if (look.mayRead || !messageContent) return [bot]
+      const fix = `Open ${portal}, choose your application, then Bot, switch on Message Content Intent under Privileged Gateway Intents, and save. Or set DISCORD_MESSAGE_CONTENT=false.`
+      return [bot, { name, status: 'fail', detail: 'it may not read messages: the Message Content Intent is off', fix }]
+    }
+    default:
+      return look satisfies never
+  }
+}

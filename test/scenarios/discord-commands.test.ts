@@ -1,0 +1,152 @@
+// Slash commands, their completion, and threads of our own.
+import { describe, expect, test } from 'vitest'
+import { eventually } from '../fakes/temporary.ts'
+import { finals, openStage } from '../harness/discord.ts'
+
+describe('slash commands', () => {
+  test('they are registered once, and again only when they have changed', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    const first = await stage.start()
+    await discord.until(() => discord.commands().puts === 1)
+    const names = discord.commands().registered.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['claude', 'ask', 'claude-reset', 'new', 'stop', 'status', 'model']))
+    await first.stop()
+    const second = await stage.start()
+    discord.say(discord.ada, discord.general, 'hello', { mention: true })
+    await stage.answer(discord.general, 'turn 1')
+    expect(discord.commands().puts).toBe(1)
+    await second.stop()
+  })
+
+  // GR 3.2
+  test('/claude asks like a message does, and is answered in its own place', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await stage.start()
+    await discord.until(() => discord.commands().puts === 1)
+    const asked = await discord.slash(discord.ada, discord.general, 'claude', { prompt: 'what is /stop ?' })
+    expect(asked).toMatchObject({ first: 'deferred', ephemeral: false })
+    expect(asked.answeredAfterMs).toBeLessThan(3000)
+    await discord.until(() => asked.original?.content === 'turn 1: what is /stop ?')
+    expect(finals(discord, discord.general)).toHaveLength(1)
+  })
+
+  test('a long answer begins there and goes on in the channel; a draft has its button', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await stage.start({ CLAUDE_STAND_IN_STEP_MS: '5' })
+    await discord.until(() => discord.commands().puts === 1)
+    const asked = await discord.slash(discord.ada, discord.general, 'ask', { prompt: '[[long:600]]' })
+    await discord.until(() => JSON.stringify(asked.original?.components ?? []).includes('stop'))
+    await discord.until(() => finals(discord, discord.general).length === 2)
+    expect(asked.original?.components).toEqual([])
+    const words = finals(discord, discord.general).map(({ content }) => content.trim())
+    expect(words.join(' ').split(' ')).toHaveLength(600)
+  })
+
+  test('an answer that comes when its place is no more goes to the channel', async () => {
+    let ahead = 0
+    await using stage = await openStage({ now: () => Date.now() + ahead })
+    const { discord } = stage
+    await stage.start()
+    await discord.until(() => discord.commands().puts === 1)
+    const asked = await discord.slash(discord.ada, discord.general, 'ask', { prompt: 'late [[tool:1500]]' })
+    expect(asked.first).toBe('deferred')
+    ahead = 16 * 60_000
+    const answer = await stage.answer(discord.general, 'turn 1: late')
+    expect(answer.type).toBe(0)
+  })
+
+  // GR 6.3
+  test('/claude-reset begins a new conversation, here and nowhere else', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    const other = discord.channel(discord.home, 'other')
+    await stage.start()
+    for (const channel of [discord.general, other]) {
+      discord.say(discord.ada, channel, 'one', { mention: true })
+      await stage.answer(channel, 'turn 1: one')
+    }
+    const asked = await discord.slash(discord.ada, discord.general, 'claude-reset')
+    expect((await asked.whole()).content).toContain('new conversation')
+    for (const channel of [discord.general, other]) discord.say(discord.ada, channel, 'two', { mention: true })
+    await stage.answer(discord.general, 'turn 1: two')
+    await stage.answer(other, 'turn 2: two')
+  })
+
+  test('the others answer at once, also while a turn runs; /stop ends it', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await stage.start()
+    discord.say(discord.ada, discord.general, 'wait [[tool:20000]]', { mention: true })
+    await eventually('it runs', () => stage.home.begun().length === 1)
+    const status = await discord.slash(discord.ada, discord.general, 'status')
+    expect((await status.whole()).content).toContain('1 running')
+    const stopped = await discord.slash(discord.ada, discord.general, 'stop')
+    expect((await stopped.whole()).content).toBe('Stopping.')
+    await stage.answer(discord.general, 'Stopped.')
+  })
+
+  test('a stranger is refused where only they see it', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await stage.start()
+    await discord.until(() => discord.commands().puts === 1)
+    const eve = discord.user('eve')
+    discord.member(discord.home, eve)
+    const asked = await discord.slash(eve, discord.general, 'ask', { prompt: 'let me in' })
+    expect(asked).toMatchObject({ first: 'message', ephemeral: true })
+    expect(asked.original?.content).toMatch(/pair approve/)
+    expect(finals(discord, discord.general)).toEqual([])
+  })
+
+  test('models and backends complete themselves, for those who may speak', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await stage.start({ MODELS_CRON: 'codex/gpt-5' })
+    await discord.until(() => discord.commands().puts === 1)
+    const complete = async (command: string, value: string, who = discord.ada) =>
+      (await discord.autocomplete(who, discord.general, command, { name: 'name', value })).choices.map(one => one.value)
+    expect(await complete('backend', 'c')).toEqual(expect.arrayContaining(['claude', 'codex']))
+    expect(await complete('model', 'gpt')).toEqual(['codex/gpt-5'])
+    expect(await complete('backend', '', discord.user('eve'))).toEqual([])
+  })
+})
+
+describe('threads of our own', () => {
+  test('with THREADS=auto a mention opens one, in which the conversation goes on', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await stage.start({ THREADS: 'auto' })
+    const said = discord.say(discord.ada, discord.general, 'plan the party', { mention: true })
+    const thread = await discord.until(() => discord.threads(discord.general)[0])
+    expect(thread).toMatchObject({ id: said.id, name: 'plan the party' })
+    await stage.answer(thread, 'turn 1: plan the party')
+    discord.say(discord.ada, thread, 'and the cake')
+    await stage.answer(thread, 'turn 2: and the cake')
+    expect(finals(discord, discord.general)).toEqual([])
+  })
+
+  test('an edit before its thread is open does not lose the way there', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await stage.start({ THREADS: 'auto', MAX_CONCURRENT_QUERIES: '1', BUSY: 'queue' })
+    discord.say(discord.ada, discord.general, 'first [[tool:1000]]', { mention: true })
+    await eventually('it runs', () => stage.home.begun().length === 1)
+    const second = discord.say(discord.ada, discord.general, 'second', { mention: true })
+    await discord.until(() => discord.requests().length > 0)
+    discord.edit(second, `<@${discord.bot.id}> changed`)
+    const thread = await discord.until(() => discord.threads(discord.general).find(({ id }) => id === second.id))
+    await stage.answer(thread, 'turn 1: changed')
+  })
+
+  test('where no thread may be opened the answer stands in the channel', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    discord.permissions(discord.general, ['CreatePublicThreads'])
+    await stage.start({ THREADS: 'auto' })
+    const said = discord.say(discord.ada, discord.general, 'plan', { mention: true })
+    expect(await stage.answer(discord.general, 'turn 1: plan')).toMatchObject({ reference: said.id })
+  })
+})

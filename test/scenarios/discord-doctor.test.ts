@@ -1,0 +1,41 @@
+// `aetheel doctor` while Discord is on.
+import { expect, test } from 'vitest'
+import { exitOf } from '../fakes/temporary.ts'
+import { openStage, type Stage } from '../harness/discord.ts'
+import { runCommand } from '../harness/gateway.ts'
+
+async function doctor(stage: Stage, env: Record<string, string> = {}) {
+  const run = runCommand(stage.home, ['doctor', '--json'], stage.settings({ AGENT_BACKEND: 'echo', ...env }))
+  await exitOf({ exit: run.exit, output: run.stderr })
+  const { checks } = JSON.parse(run.stdout()) as {
+    checks: { name: string; status: string; detail: string; fix?: string }[]
+  }
+  return { checks: checks.filter(({ name }) => name === 'discord'), out: run.stdout() }
+}
+
+test('it says who the bot is, and prints the link that invites it with exactly what it needs', async () => {
+  await using stage = await openStage()
+  const { checks } = await doctor(stage)
+  const link = `https://discord.com/oauth2/authorize?client_id=${stage.discord.applicationId}&scope=bot+applications.commands&permissions=309237746688`
+  expect(checks).toEqual([{ name: 'discord', status: 'ok', detail: expect.stringContaining(link) }])
+  expect(checks[0]?.detail).toMatch(/^aetheel, in 1 server;/)
+})
+
+test('an intent that is off, and a token that is wrong, come with where to click', async () => {
+  await using stage = await openStage({ denied: ['MessageContent'] })
+  const off = await doctor(stage)
+  expect(off.checks.at(-1)).toMatchObject({ status: 'fail', fix: expect.stringContaining('Message Content Intent') })
+  const without = await doctor(stage, { DISCORD_MESSAGE_CONTENT: 'false' })
+  expect(without.checks.map(({ status }) => status)).toEqual(['ok'])
+  const wrong = await doctor(stage, { DISCORD_BOT_TOKEN: 'a-wrong-token' })
+  expect(wrong.checks).toMatchObject([{ status: 'fail', fix: expect.stringContaining('Reset Token') }])
+  expect(wrong.out).not.toContain('a-wrong-token')
+})
+
+test('a Discord that cannot be reached is told; one that is off is not looked at', async () => {
+  await using stage = await openStage()
+  stage.discord.offline(true)
+  const { checks } = await doctor(stage)
+  expect(checks).toMatchObject([{ status: 'fail', detail: expect.stringContaining('cannot be reached') }])
+  expect((await doctor(stage, { DISCORD: 'false' })).checks).toEqual([])
+})
