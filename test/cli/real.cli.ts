@@ -214,10 +214,13 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
 
   if (way === 'warm')
     test('stays up: the next turn starts no process', async () => {
+      await meet('up')
+      await ask('w0', 'hello')
       const before = others()
       expect(before.length).toBeGreaterThan(0)
       await ask('w1', 'once more')
       expect(others().filter(pid => !before.includes(pid))).toEqual([])
+      await meet('real')
     })
 
   test('is killed together with the gateway in the middle of a turn, leaves nothing for long, and is taken up again, told so', async () => {
