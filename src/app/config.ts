@@ -1,6 +1,8 @@
 // The configuration: flags over environment over `.env` over config.json over defaults, checked as a whole, then frozen.
 import { resolve } from 'node:path'
 import type { BackendName, McpServer, PermissionMode } from '../base/agent.ts'
+import { type Task, tasks } from '../base/event.ts'
+import type { GateRules } from '../base/pairing.ts'
 import type { JsonValue } from './config-json.ts'
 import { isLoopback, type Route } from './config-kinds.ts'
 import { eachOption, isPrivate, type OptionKey, options, type Values } from './config-options.ts'
@@ -38,7 +40,7 @@ export interface Config {
     readonly prewarm: boolean
     readonly sdkPath: string | null
   }
-  readonly models: Readonly<Partial<Record<'default' | 'heartbeat' | 'cron' | 'subagent' | 'hook' | 'webhook', Route>>>
+  readonly models: Readonly<Partial<Record<Task, Route>>>
   readonly mcpServers: readonly McpServer[]
   readonly allowedTools: readonly string[]
   readonly permissionMode: PermissionMode
@@ -59,15 +61,7 @@ export interface Config {
     readonly catchUpMs: number
     readonly api: string
   }
-  /** Ids, bare or as `chat:id`. */
-  readonly gate: {
-    readonly owners: readonly string[]
-    readonly users: readonly string[]
-    readonly roles: readonly string[]
-    readonly channels: readonly string[]
-    readonly guilds: readonly string[]
-    readonly perMinute: number
-  }
+  readonly gate: GateRules
   readonly heartbeat: { readonly defaultChannel: string | null }
   readonly http: { readonly host: string; readonly port: number; readonly token: string | null }
   readonly timezone: string
@@ -256,7 +250,6 @@ function configFrom(values: Values, configDir: string, vars: Variables): Config 
 }
 
 function routesIn(values: Values): Config['models'] {
-  const tasks = ['default', 'heartbeat', 'cron', 'subagent', 'hook', 'webhook'] as const
   return Object.fromEntries(
     tasks.flatMap(task => {
       const route = values[`models.${task}`]

@@ -86,6 +86,10 @@ export interface Report {
 
 export type Happening = Message | Command | Heartbeat | Cron | Hook | Webhook | Report
 
+/** Kinds of work that can have a backend and model of their own. */
+export const tasks = ['default', 'heartbeat', 'cron', 'subagent', 'hook', 'webhook'] as const
+export type Task = (typeof tasks)[number]
+
 export interface NewEvent {
   /** Makes a redelivery the same event: platform message id, job and due time, delivery id. */
   readonly key: string

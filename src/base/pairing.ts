@@ -46,3 +46,14 @@ export interface PairingDesk {
   /** By a code or a user: not let in, not any more, and from then on not answered. */
   deny(whom: string): Promise<Denial>
 }
+
+/** Lists of ids, bare or as `chat:id`. */
+export interface GateRules {
+  readonly owners: readonly string[]
+  readonly users: readonly string[]
+  readonly roles: readonly string[]
+  readonly channels: readonly string[]
+  readonly guilds: readonly string[]
+  /** Messages per minute and person; 0: as many as they like. The owner is not counted. */
+  readonly perMinute: number
+}

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Standing } from '../base/event.ts'
-import type { Decision } from '../base/pairing.ts'
-import { type GateRules, openGate } from './gate.ts'
+import type { Decision, GateRules } from '../base/pairing.ts'
+import { openGate } from './gate.ts'
 
 const nobody: GateRules = { owners: [], users: [], roles: [], channels: [], guilds: [], perMinute: 0 }
 const standing: Standing = { chat: 'discord', user: 'u', roles: ['r'], channel: 'c', guild: 'g', where: '#c of G' }

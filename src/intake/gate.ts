@@ -1,17 +1,6 @@
 // The gate: who may speak. Everybody is a stranger until the owner has said otherwise, by configuration or by pairing.
 import type { Standing } from '../base/event.ts'
-import type { Decision, Person } from '../base/pairing.ts'
-
-/** Lists of ids, bare or as `chat:id`. */
-export interface GateRules {
-  readonly owners: readonly string[]
-  readonly users: readonly string[]
-  readonly roles: readonly string[]
-  readonly channels: readonly string[]
-  readonly guilds: readonly string[]
-  /** Messages per minute and person; 0: as many as they like. The owner is not counted. */
-  readonly perMinute: number
-}
+import type { Decision, GateRules, Person } from '../base/pairing.ts'
 
 export interface GateParts {
   readonly rules: GateRules

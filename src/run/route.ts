@@ -1,9 +1,6 @@
 // Who answers an event: what was chosen for the conversation, else for this kind of event, else for all; then the stand-bys.
 import type { Backend } from '../base/agent.ts'
-import type { Happening, LaneKey } from '../base/event.ts'
-
-export const tasks = ['default', 'heartbeat', 'cron', 'subagent', 'hook', 'webhook'] as const
-export type Task = (typeof tasks)[number]
+import type { Happening, LaneKey, Task } from '../base/event.ts'
 
 /** Null: as it is otherwise. */
 export interface Wish {

@@ -84,7 +84,7 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
     try {
       for (;;) {
         const next = await Promise.race([events.next(), patience.over])
-        if (next === 'over' && warm.serves === 'all-sessions') stuck.set(session, lease.host)
+        if (next === 'over' && warm.serves === 'all-sessions' && session !== '') stuck.set(session, lease.host)
         if (next === 'over' || next.done) break
         const event = next.value
         if (event.type === 'started' && event.session !== null) {

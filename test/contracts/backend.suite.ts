@@ -13,6 +13,7 @@ import { childEnvironment } from '../../src/run/cli.ts'
 import { openPool, type Pool } from '../../src/run/pool.ts'
 import { descendants, isAlive, treeMemory } from '../../src/run/proc.ts'
 import { openScratch } from '../../src/run/scratch.ts'
+import { turnWith } from '../../src/run/turn.fixture.ts'
 
 const fakes = join(import.meta.dirname, '../fakes')
 /** Every registered CLI has a stand-in of its name; one without fails its suite. The SDK starts claude. */
@@ -71,18 +72,7 @@ const journal = (): { what: string; pid: number; prompt: string; system: string 
   return lines.filter(Boolean).map(line => JSON.parse(line))
 }
 
-const turn = (given: Partial<Turn> = {}): Turn => ({
-  prompt: 'hello',
-  systemPrompt: 'You are a test.',
-  session: null,
-  model: null,
-  maxTurns: 25,
-  allowedTools: ['Read', 'Write'],
-  permissionMode: 'bypassPermissions',
-  mcpServers: [],
-  workingDir: home,
-  ...given,
-})
+const turn = turnWith({ workingDir: home })
 
 async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const all: AgentEvent[] = []

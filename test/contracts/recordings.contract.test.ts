@@ -9,6 +9,7 @@ import type { ActionPhase, AgentEvent, Ended, FailureReason, Turn } from '../../
 import { dialects, openBackend } from '../../src/run/backends/index.ts'
 import { type Dialect, endOf } from '../../src/run/cli.ts'
 import { openScratch } from '../../src/run/scratch.ts'
+import { turnWith } from '../../src/run/turn.fixture.ts'
 import { answer, beforeTool, type Case, cases, type Recording, readRecordings, used } from '../cli/recordings.ts'
 import { changes } from '../fakes/spoil.ts'
 import { processesWith } from '../harness/gateway.ts'
@@ -17,17 +18,7 @@ const home = mkdtempSync(join(tmpdir(), 'aetheel-replay-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 const never = new AbortController().signal
 
-const turnOf = ({ run }: Recording): Turn => ({
-  prompt: run.prompt,
-  systemPrompt: 'You are a test.',
-  session: run.session,
-  model: null,
-  maxTurns: 25,
-  allowedTools: ['Read', 'Write'],
-  permissionMode: 'bypassPermissions',
-  mcpServers: [],
-  workingDir: home,
-})
+const turnOf = ({ run: { prompt, session } }: Recording): Turn => turnWith({ workingDir: home })({ prompt, session })
 
 function replay(recording: Recording, trouble = '', signal = never): AsyncIterable<AgentEvent> {
   const backend = openBackend(recording.run.cli, {

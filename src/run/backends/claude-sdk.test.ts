@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { openScratch } from '../scratch.ts'
+import { turnWith } from '../turn.fixture.ts'
 import { findSdk, openClaudeSdk, type SdkParts } from './claude-sdk.ts'
 
 const fakes = join(import.meta.dirname, '../../../test/fakes')
@@ -41,18 +42,7 @@ function open(given: Partial<SdkParts> = {}) {
   })
 }
 
-const turn = (given: Partial<Turn> = {}): Turn => ({
-  prompt: 'hello',
-  systemPrompt: 'You are a test.',
-  session: null,
-  model: null,
-  maxTurns: 25,
-  allowedTools: ['Read', 'Write'],
-  permissionMode: 'default',
-  mcpServers: [],
-  workingDir: home,
-  ...given,
-})
+const turn = (given: Partial<Turn> = {}) => turnWith({ permissionMode: 'default', workingDir: home })(given)
 
 async function last(events: AsyncIterable<AgentEvent>): Promise<AgentEvent | undefined> {
   let end: AgentEvent | undefined

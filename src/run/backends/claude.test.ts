@@ -2,20 +2,10 @@
 import { expect, test } from 'vitest'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import type { Json } from '../json.ts'
+import { turnWith } from '../turn.fixture.ts'
 import { claude, openReading } from './claude.ts'
 
-const turn = (given: Partial<Turn> = {}): Turn => ({
-  prompt: 'hello',
-  systemPrompt: 'You are a test.',
-  session: null,
-  model: null,
-  maxTurns: 25,
-  allowedTools: ['Read', 'Bash(git log:*)'],
-  permissionMode: 'default',
-  mcpServers: [],
-  workingDir: '/space',
-  ...given,
-})
+const turn = turnWith({ allowedTools: ['Read', 'Bash(git log:*)'], permissionMode: 'default' })
 const servers: Turn['mcpServers'] = [
   { name: 'files', command: 'serve', args: ['--all'], env: { TOKEN: 'a-secret' } },
   { name: 'my web.x', url: 'https://example.org/mcp', headers: { Authorization: 'b-secret' } },

@@ -7,6 +7,7 @@ import { type Json, number, object, objects, string, strings } from '../json.ts'
 import { withoutReferences } from '../plain.ts'
 import { readJsonLines } from '../reader.ts'
 import { openTalk } from '../talk.ts'
+import { toolName } from '../tools.ts'
 
 export const claude: Dialect = {
   name: 'claude',
@@ -43,8 +44,8 @@ export const claude: Dialect = {
   ignores: turn =>
     isBypassing(turn)
       ? turn.allowedTools
-          .filter(tool => tool !== nameOf(tool))
-          .map(tool => `While permissions are bypassed, claude allows all of ${nameOf(tool)}, not only ${tool}.`)
+          .filter(tool => tool !== toolName(tool))
+          .map(tool => `While permissions are bypassed, claude allows all of ${toolName(tool)}, not only ${tool}.`)
       : [],
   warm: {
     serves: 'one-session',
@@ -74,7 +75,7 @@ function argumentsFor(turn: Turn, dir: string): readonly string[] {
     ...['--append-system-prompt-file', systemPromptIn(dir), '--system-prompt-snapshot', 'off'],
     ...['--max-turns', String(turn.maxTurns)],
     // --tools restricts; --allowedTools alone would be bypassed together with the permissions.
-    ...['--tools', turn.allowedTools.map(nameOf).join(','), '--tools', skillTool],
+    ...['--tools', turn.allowedTools.map(toolName).join(','), '--tools', skillTool],
     ...grantedTools(turn).flatMap(tool => ['--allowedTools', tool]),
     ...(turn.mcpServers.length > 0 ? ['--mcp-config', mcpConfigIn(dir)] : []),
     ...(turn.model ? ['--model', turn.model] : []),
@@ -88,9 +89,8 @@ const isBypassing = (turn: Turn) => turn.permissionMode === 'bypassPermissions'
 const skillTool = 'Skill'
 
 /** `Bash(git log:*)` is a rule; the tool is called Bash. */
-const nameOf = (tool: string) => tool.replace(/\(.*/s, '')
 
-export const offeredTools = (turn: Turn): readonly string[] => [...turn.allowedTools.map(nameOf), skillTool]
+export const offeredTools = (turn: Turn): readonly string[] => [...turn.allowedTools.map(toolName), skillTool]
 
 /** What is done without asking, which would be a refusal here. Tools of MCP servers are offered in any case. */
 export const grantedTools = (turn: Turn): readonly string[] =>

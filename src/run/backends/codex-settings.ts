@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { McpServer, Turn } from '../../base/agent.ts'
+import { toolName } from '../tools.ts'
 
 export type Setting = string | boolean | readonly string[] | { readonly [name: string]: Setting }
 /** By their path in config.toml. */
@@ -13,10 +14,9 @@ const reading = ['Read', 'Glob', 'Grep', 'LS']
 const byShell = ['Bash', ...reading, ...changing]
 
 /** `Bash(git log:*)` is a Bash. */
-const plainName = (tool: string) => tool.replace(/\(.*/s, '')
 
 const allows = ({ allowedTools }: Turn, names: readonly string[]): boolean =>
-  allowedTools.some(tool => names.includes(plainName(tool)))
+  allowedTools.some(tool => names.includes(toolName(tool)))
 
 export type Sandbox = 'danger-full-access' | 'workspace-write' | 'read-only'
 
@@ -38,13 +38,13 @@ export function settingsFor(turn: Turn): Settings {
 }
 
 export function ignores(turn: Turn): readonly string[] {
-  const narrowed = turn.allowedTools.filter(tool => tool !== plainName(tool))
+  const narrowed = turn.allowedTools.filter(tool => tool !== toolName(tool))
   const shell = allows(turn, byShell)
   const changes = allows(turn, [...changing, 'Bash'])
   const [writes, edits] = [allows(turn, ['Write']), allows(turn, changing.slice(1))]
   return [
     ...narrowed.map(
-      tool => `codex has a tool wholly or not at all, so ${tool} of ALLOWED_TOOLS counts as ${plainName(tool)}.`,
+      tool => `codex has a tool wholly or not at all, so ${tool} of ALLOWED_TOOLS counts as ${toolName(tool)}.`,
     ),
     ...(shell && !allows(turn, ['Bash'])
       ? [

@@ -11,6 +11,7 @@ import type { Json } from '../json.ts'
 import { openPool } from '../pool.ts'
 import type { Rpc } from '../rpc.ts'
 import { openScratch } from '../scratch.ts'
+import { turnWith } from '../turn.fixture.ts'
 import { codex } from './codex.ts'
 import { ofError } from './codex-items.ts'
 import { keyFrom } from './codex-settings.ts'
@@ -23,18 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
 const everything = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch', 'Bash', 'Task']
-const turn = (given: Partial<Turn> = {}): Turn => ({
-  prompt: 'hello',
-  systemPrompt: 'You are a test.',
-  session: null,
-  model: null,
-  maxTurns: 25,
-  allowedTools: everything,
-  permissionMode: 'bypassPermissions',
-  mcpServers: [],
-  workingDir: dir,
-  ...given,
-})
+const turn = (given: Partial<Turn> = {}) => turnWith({ allowedTools: everything, workingDir: dir })(given)
 const settings = (given: Partial<Turn>) => {
   const list = codex.arguments(turn(given), dir)
   return list.filter((_, i) => list[i - 1] === '-c')

@@ -1,5 +1,6 @@
 // Which tools gemini has, as rules of its policy engine: what is denied there, the model does not even hear of.
 import type { Turn } from '../../base/agent.ts'
+import { toolName } from '../tools.ts'
 
 /** What it calls the tools. A turn that may do everything has all of them; one that would have to ask has nobody to ask. */
 const looking: readonly (readonly [string, readonly string[]])[] = [
@@ -45,10 +46,7 @@ export function policyFor({ allowedTools, permissionMode }: Turn): string {
 /** Entries of which nothing is left, because only a part of the tool was allowed. */
 export const narrowed = ({ allowedTools }: Turn): readonly string[] =>
   allowedTools.filter(
-    tool =>
-      commandOf(tool).length === 0 &&
-      withoutAsking.bypassPermissions.has(tool.replace(/\(.*/s, '')) &&
-      tool.includes('('),
+    tool => commandOf(tool).length === 0 && withoutAsking.bypassPermissions.has(toolName(tool)) && tool.includes('('),
   )
 
 const mcpResources = ['read_mcp_resource', 'list_mcp_resources']

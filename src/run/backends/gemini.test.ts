@@ -8,6 +8,7 @@ import type { Clock } from '../../base/time.ts'
 import { openCliBackend } from '../cli.ts'
 import { openPool } from '../pool.ts'
 import { openScratch } from '../scratch.ts'
+import { turnWith } from '../turn.fixture.ts'
 import { gemini } from './gemini.ts'
 import { acpServer, settingOf } from './gemini-mcp.ts'
 import { policyFor } from './gemini-policy.ts'
@@ -16,17 +17,9 @@ import { readTurn } from './gemini-turn.ts'
 const home = mkdtempSync(join(tmpdir(), 'aetheel-gemini-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-const turn = (given: Partial<Turn> = {}): Turn => ({
-  prompt: 'hello',
-  systemPrompt: 'You are a test.',
-  session: null,
-  model: null,
-  maxTurns: 25,
+const turn = turnWith({
   allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch', 'Bash'],
-  permissionMode: 'bypassPermissions',
-  mcpServers: [],
   workingDir: home,
-  ...given,
 })
 
 describe('its policy', () => {

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { type Json, parseLine } from '../json.ts'
 import type { ProcessEnd, RunningProcess } from '../process.ts'
+import { turnWith } from '../turn.fixture.ts'
 import { opencode, rulesFor } from './opencode.ts'
 import { readStream } from './opencode-http.ts'
 import { endOfReply, failureOf, readTurn } from './opencode-read.ts'
@@ -13,18 +14,7 @@ import { openServer, usualPatience } from './opencode-warm.ts'
 
 const everything = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch', 'Bash', 'Task']
 
-const turn = (given: Partial<Turn> = {}): Turn => ({
-  prompt: 'hello',
-  systemPrompt: 'You are a test.',
-  session: null,
-  model: null,
-  maxTurns: 25,
-  allowedTools: everything,
-  permissionMode: 'bypassPermissions',
-  mcpServers: [],
-  workingDir: '/space',
-  ...given,
-})
+const turn = turnWith({ allowedTools: everything })
 
 const configOf = (given: Partial<Turn>, own: Json = {}): Record<string, Json> =>
   JSON.parse(

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { McpServer, Turn } from '../../base/agent.ts'
 import { type Dialect, systemPromptIn } from '../cli.ts'
 import { type Json, object, parseLine } from '../json.ts'
+import { toolName } from '../tools.ts'
 import { readRun } from './opencode-read.ts'
 
 const title = 'Aetheel'
@@ -168,7 +169,7 @@ const commandIn = (tool: string) => /^Bash\((.+)\)$/s.exec(tool)?.[1]?.replace(/
 function ignores({ allowedTools }: Turn): readonly string[] {
   const known = new Set(Object.values(allowing).flat())
   const narrowed = allowedTools.filter(
-    tool => tool.includes('(') && known.has(tool.replace(/\(.*/s, '')) && commandIn(tool) === undefined,
+    tool => tool.includes('(') && known.has(toolName(tool)) && commandIn(tool) === undefined,
   )
   const [written, edited] = [allowedTools.includes('Write'), allowedTools.includes('Edit')]
   return [

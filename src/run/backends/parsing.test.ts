@@ -2,22 +2,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { answer, beforeTool, type Case, type Recording, readRecordings } from '../../../test/cli/recordings.ts'
-import type { AgentEvent, Turn } from '../../base/agent.ts'
+import type { AgentEvent } from '../../base/agent.ts'
 import { type Dialect, endOf } from '../cli.ts'
 import { type Json, object } from '../json.ts'
+import { turnWith } from '../turn.fixture.ts'
 import { dialects } from './index.ts'
 
-const turn: Turn = {
-  prompt: 'hello',
-  systemPrompt: 'You are a test.',
-  session: null,
-  model: null,
-  maxTurns: 25,
-  allowedTools: [],
-  permissionMode: 'bypassPermissions',
-  mcpServers: [],
-  workingDir: '/space',
-}
+const turn = turnWith({ allowedTools: [] })()
 
 /** Where each CLI has the pieces of its text: the object and the key. Null: the line has none. */
 const pieces: Record<string, (line: Json) => readonly [Json, string] | null> = {

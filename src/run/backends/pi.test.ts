@@ -1,20 +1,10 @@
 // What of pi the contract does not reach: which tools it gets, what it is told apart from the words, and its refusals.
 import { expect, test } from 'vitest'
 import type { Turn } from '../../base/agent.ts'
+import { turnWith } from '../turn.fixture.ts'
 import { pi } from './pi.ts'
 
-const turn = (given: Partial<Turn> = {}): Turn => ({
-  prompt: 'hello',
-  systemPrompt: 'You are a test.',
-  session: null,
-  model: null,
-  maxTurns: 25,
-  allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch', 'Bash'],
-  permissionMode: 'bypassPermissions',
-  mcpServers: [],
-  workingDir: '/space',
-  ...given,
-})
+const turn = turnWith({ allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch', 'Bash'] })
 
 const toolsOf = (given: Partial<Turn>) => {
   const list = pi.arguments(turn(given), '/scratch')

@@ -7,6 +7,7 @@ import { type Json, number, object, objects, string } from '../json.ts'
 import { withoutCommands } from '../no-commands.ts'
 import { readJsonLines } from '../reader.ts'
 import { openTalk } from '../talk.ts'
+import { toolName } from '../tools.ts'
 
 /** Each of its many providers has one. */
 const keys = [
@@ -100,7 +101,7 @@ function toolsOf({ allowedTools, permissionMode }: Turn): readonly string[] {
 }
 
 function ignores({ allowedTools, mcpServers }: Turn): readonly string[] {
-  const narrowed = allowedTools.filter(tool => tool.includes('(') && tools.has(tool.replace(/\(.*/s, '')))
+  const narrowed = allowedTools.filter(tool => tool.includes('(') && tools.has(toolName(tool)))
   return [
     ...(mcpServers.length > 0 ? ['pi has no MCP in this version, so the servers of mcp.servers are not there.'] : []),
     ...narrowed.map(tool => `pi has a tool wholly or not at all, so ${tool} of ALLOWED_TOOLS is not there.`),

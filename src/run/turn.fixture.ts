@@ -1,0 +1,18 @@
+// A turn for tests, of which each says only what matters to it.
+import { defaultMaxTurns, type Turn } from '../base/agent.ts'
+
+export const turnWith =
+  (usual: Partial<Turn>) =>
+  (given: Partial<Turn> = {}): Turn => ({
+    prompt: 'hello',
+    systemPrompt: 'You are a test.',
+    session: null,
+    model: null,
+    maxTurns: defaultMaxTurns,
+    allowedTools: ['Read', 'Write'],
+    permissionMode: 'bypassPermissions',
+    mcpServers: [],
+    workingDir: '/space',
+    ...usual,
+    ...given,
+  })
