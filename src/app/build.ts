@@ -2,16 +2,13 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { backendNames } from '../base/agent.ts'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
 import type { NewEvent, Standing } from '../base/event.ts'
-import type { Lanes, Taken } from '../base/lanes.ts'
+import type { Taken } from '../base/lanes.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { fromWallTime, wallTime } from '../base/zone.ts'
 import { chats as knownChats } from '../chat/index.ts'
-import { openCommands, openGate, openIntake } from '../intake/index.ts'
-import { openLanes } from '../lanes/index.ts'
+import { openGate, openIntake } from '../intake/index.ts'
 import {
   assemble,
   capabilities,
@@ -23,7 +20,6 @@ import {
 } from '../prompt/index.ts'
 import { openRoutes, openTurns, type Scratch } from '../run/index.ts'
 import {
-  explainError,
   explainRefusal,
   finalKey,
   openAttached,
@@ -44,6 +40,8 @@ import {
   openUsage,
 } from '../store/index.ts'
 import { type OpenBackends, sampleTurn } from './backends.ts'
+import { openBoxes } from './boxes.ts'
+import { gatewayCommands } from './commands.ts'
 import type { Config } from './config.ts'
 import { discordSettings, suggestFor } from './discord.ts'
 import { logSignal } from './log.ts'
@@ -54,7 +52,6 @@ import { openStatus } from './status.ts'
 const maxCharacters = 200_000
 const historyShown = { messages: 200, characters: 1_000_000 }
 const historyHandedOver = { messages: 40, characters: 24_000 }
-const maxAttempts = 3
 const day = 86_400_000
 /** What turns took is small and worth looking back at. */
 const usageDays = 400
@@ -99,55 +96,9 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
   const letters = openLetters(chats, attached.linkedIn)
   const voice = { scrub, formatTime: timeFormat(config) }
   const deliver = openDelivery(chats, clock, tell)
-  const stuck = (error: unknown) => tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
   const bug = (error: unknown) => log.error({ err: error }, 'a part broke')
 
-  const inbox: Lanes<NewEvent> = await openLanes<NewEvent>(shelf, clock, {
-    box: 'in',
-    atOnce: config.queue.maxConcurrent,
-    maxDepth: config.queue.maxDepth,
-    busy: config.queue.busy,
-    collect: config.queue.collect,
-    taking: 'durably',
-    maxAttempts,
-    giveUp(taken) {
-      tell({ type: 'event-set-aside', id: taken.id, lane: taken.lane, attempts: maxAttempts })
-      return {
-        type: 'failed',
-        why: 'set aside',
-        followUps: letters(taken, wordingOf({ type: 'set-aside', attempts: maxAttempts }, voice)),
-      }
-    },
-    broke(taken, error) {
-      bug(error)
-      return {
-        type: 'failed',
-        why: 'broke',
-        followUps: letters(taken, { kind: 'final', ok: false, text: explainError(error, scrub) }),
-      }
-    },
-    stuck,
-  })
-  const outbox: Lanes<Letter> = await openLanes<Letter>(shelf, clock, {
-    box: 'out',
-    atOnce: Number.POSITIVE_INFINITY,
-    maxDepth: Number.POSITIVE_INFINITY,
-    busy: 'queue',
-    collect: false,
-    // An answer does not wait for the disk a second time; a letter that is sent again is known by its key.
-    taking: 'lightly',
-    // A letter cut off by crashes is the crash's fault far more often than the letter's.
-    maxAttempts: 20,
-    giveUp({ id, item }) {
-      tell({ type: 'letter-refused', id, place: item.place, length: item.text.length, why: 'cut off too often' })
-      return { type: 'failed', why: 'set aside' }
-    },
-    broke(_, error) {
-      bug(error)
-      return { type: 'failed', why: 'broke' }
-    },
-    stuck,
-  })
+  const { inbox, outbox } = await openBoxes({ shelf, clock, config, tell, letters, voice, bug })
 
   const route = openRoutes({
     main: { backend: backends.main, model: config.agent.model },
@@ -156,37 +107,16 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     named: backends.named,
     choice: conversations.choice,
   })
-  const commands = openCommands({
-    backends: backendNames,
-    answering(lane) {
-      const [{ backend, model }] = route(lane, 'message')
-      return { backend: backend.name, model }
-    },
-    async choose(lane, choice) {
-      await conversations.choose(lane, choice)
-      // What waits for somebody else's limit need not wait any longer.
-      void inbox.wake(lane)
-    },
-    check: async name =>
-      (await backends.named(name)?.check(AbortSignal.timeout(20_000))) ?? {
-        ok: false,
-        detail: `${name} is not known.`,
-      },
-    async beginAnew(lane) {
-      await sessions.forgetLane(lane)
-      await conversations.beginAnew(lane)
-    },
-    stop: inbox.stop,
-    waiting: async lane =>
-      (await inbox.waiting(lane)).map(({ item, position }) => ({
-        position,
-        text: 'text' in item.what ? item.what.text : '',
-      })),
+  const commands = gatewayCommands({
+    config,
+    clock,
+    backends,
+    route,
+    conversations,
+    sessions,
+    inbox,
+    usage,
     status: () => report.status(),
-    usage: () => ({
-      today: usage.since(startOfDay(clock.now(), config.timezone)),
-      month: usage.since(clock.now() - 30 * day),
-    }),
   })
   const pairing = openPairing(db, clock, below => randomInt(below))
   const gate = openGate({ rules: config.gate, now: clock.now, decided: pairing.decided, request: pairing.request })
@@ -331,10 +261,6 @@ async function soon(work: Promise<void>, clock: Clock): Promise<void> {
   const done = new AbortController()
   await Promise.race([work, clock.sleep(2000, done.signal)])
   done.abort()
-}
-
-function startOfDay(now: number, zone: string): number {
-  return fromWallTime({ ...wallTime(now, zone), hour: 0, minute: 0 }, zone)
 }
 
 /** The zone is looked up with the first time to be told: Intl is 8 MB and 13 ms. */

@@ -1,10 +1,10 @@
 // What survives a restart.
 export { openChatStates } from './chat-state.ts'
-export { openConversations } from './conversations.ts'
+export { type Conversations, openConversations } from './conversations.ts'
 export { type Database, DatabaseUnusable, inWords, openDatabase } from './database.ts'
 export { openMirrorFile, writeWhole } from './files.ts'
 export { openHistory } from './history.ts'
 export { openPairing } from './pairing.ts'
-export { openSessions } from './sessions.ts'
+export { openSessions, type SessionStore } from './sessions.ts'
 export { type Counts, openShelf } from './shelf.ts'
-export { openUsage } from './usage.ts'
+export { openUsage, type UsageBook } from './usage.ts'
