@@ -74,17 +74,45 @@ export interface Hook {
 export interface Webhook {
   readonly kind: 'webhook'
   readonly name: string
+  /** `{{payload}}` stands for what was sent. */
+  readonly instruction: string
+  /** As it came: anybody may have written it. */
+  readonly payload: string
+}
+
+/** What a sub-agent is to do. */
+export interface Assignment {
+  readonly kind: 'assignment'
+  /** The sub-agent's id. */
+  readonly agent: string
+  readonly name: string
   readonly instruction: string
 }
 
 /** What a sub-agent hands back to its parent's lane. */
 export interface Report {
   readonly kind: 'report'
+  readonly agent: string
   readonly name: string
   readonly text: string
+  /** False: it failed or was stopped, and the text says how. */
+  readonly ok: boolean
 }
 
-export type Happening = Message | Command | Heartbeat | Cron | Hook | Webhook | Report
+export type Happening = Message | Command | Heartbeat | Cron | Hook | Webhook | Assignment | Report
+
+/** On whose words something happens. */
+export interface Behalf {
+  readonly owner: boolean
+  /** Null: nobody's in particular. */
+  readonly person: string | null
+}
+
+/** A backend and a model for one event or one conversation. Null: as it is otherwise. */
+export interface Wish {
+  readonly backend: string | null
+  readonly model: string | null
+}
 
 /** Kinds of work that can have a backend and model of their own. */
 export const tasks = ['default', 'heartbeat', 'cron', 'subagent', 'hook', 'webhook'] as const
@@ -100,7 +128,35 @@ export interface NewEvent {
   readonly source: string
   /** Missing where only the owner can speak. The gate decides who the author is then. */
   readonly standing?: Standing
+  /** Where the event itself does not tell: for an assignment and a report, whose words began it all. */
+  readonly behalf?: Behalf
+  readonly wish?: Wish
 }
+
+/** On whose words an event happens. The files of the workspace are the owner's; what a webhook brings is a stranger's. */
+export function behalfOf({ what, behalf }: NewEvent): Behalf {
+  switch (what.kind) {
+    case 'message':
+    case 'command':
+      return { owner: what.author.owner, person: what.author.id }
+    case 'heartbeat':
+    case 'cron':
+    case 'hook':
+      return { owner: true, person: null }
+    case 'webhook':
+      return { owner: false, person: null }
+    case 'assignment':
+    case 'report':
+      return behalf ?? { owner: false, person: null }
+    default:
+      return what satisfies never
+  }
+}
+
+const backgroundSources = new Set(['heartbeat', 'cron', 'hook', 'webhook', 'agent'])
+
+/** Nobody waits in these lanes (`cron:briefing`, `agent:7`, …): people go first. */
+export const isBackground = (lane: LaneKey): boolean => backgroundSources.has(lane.slice(0, lane.indexOf(':')))
 
 export interface Accepted {
   readonly type: 'accepted'
@@ -129,6 +185,7 @@ export type RefusalReason =
   /** Not let in; an empty reason means that it was told so before and hears nothing more. */
   | 'stranger'
   | 'too-fast'
+  | 'over-budget'
 
 /** What became of an edit or a cancellation: where it came to nothing, what waited waits as it was. */
 export type Changed = { readonly changed: true } | { readonly changed: false; readonly reason: string }

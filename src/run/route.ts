@@ -53,6 +53,8 @@ function taskOf(kind: Happening['kind']): Task {
     case 'hook':
     case 'webhook':
       return kind
+    case 'assignment':
+      return 'subagent'
     case 'message':
     case 'command':
     case 'report':

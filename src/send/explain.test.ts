@@ -29,6 +29,7 @@ const refusals: Record<RefusalReason, true> = {
   'not-stored': true,
   stranger: true,
   'too-fast': true,
+  'over-budget': true,
   cancelled: true,
 }
 

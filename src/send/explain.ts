@@ -65,6 +65,8 @@ export function explainRefusal(why: RefusalReason, { depth, max }: { depth?: num
       return 'Not allowed: I only answer people whom my owner has let in. Please ask to be let in.'
     case 'too-fast':
       return 'Too fast: please wait a moment before you write again.'
+    case 'over-budget':
+      return 'Over budget: what may be spent today is spent. Please try again tomorrow, or ask my owner.'
     case 'not-stored':
       return 'Not stored: your message could not be saved, so it will not be answered. Please send it again; the owner finds more in the log.'
     default:

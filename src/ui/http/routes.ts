@@ -156,6 +156,7 @@ const refusalStatus: Readonly<Record<RefusalReason, number>> = {
   stopping: 503,
   stranger: 403,
   'too-fast': 429,
+  'over-budget': 429,
   'not-stored': 503,
   cancelled: 410,
   'too-long': 413,

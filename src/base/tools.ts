@@ -1,0 +1,47 @@
+// The gateway's own tools: what an agent may ask of the gateway while it works on a turn.
+import type { Behalf, LaneKey, Place } from './event.ts'
+
+/** The turn that calls. */
+export interface Caller {
+  readonly event: number
+  readonly key: string
+  readonly lane: LaneKey
+  /** Where its answer goes; null: nowhere. */
+  readonly place: Place | null
+  readonly behalf: Behalf
+  /** The sub-agent that calls; null: the agent itself. */
+  readonly agent: string | null
+}
+
+export interface ToolField {
+  readonly type: 'string' | 'integer' | 'boolean' | 'strings'
+  readonly about: string
+  readonly required?: true
+  readonly oneOf?: readonly string[]
+}
+
+/** Arguments that have been checked against `takes`. */
+export type ToolArguments = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
+
+/** For the agent, in words it can act upon. */
+export interface ToolAnswer {
+  readonly ok: boolean
+  readonly text: string
+}
+
+export interface Tool {
+  readonly name: string
+  readonly about: string
+  readonly takes: Readonly<Record<string, ToolField>>
+  /** Refused in a turn on the words of somebody else. */
+  readonly ownerOnly?: true
+  readonly readOnly?: true
+  call(args: ToolArguments, caller: Caller, signal: AbortSignal): Promise<ToolAnswer>
+}
+
+/** The tools as they are offered to one run. */
+export interface ToolDesk {
+  list(): readonly Pick<Tool, 'name' | 'about' | 'takes' | 'readOnly'>[]
+  /** Never rejects: what goes wrong is an answer. */
+  call(key: string, tool: string, args: unknown, signal: AbortSignal): Promise<ToolAnswer>
+}
