@@ -1,6 +1,6 @@
 // The two boxes of the gateway: what comes in and what goes out, each with its rules and its words for a bad end.
 import type { Letter } from '../base/chat.ts'
-import type { NewEvent } from '../base/event.ts'
+import { isBackground, type NewEvent } from '../base/event.ts'
 import type { FollowUp, Lanes, Shelf, Taken } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
@@ -27,6 +27,7 @@ export async function openBoxes({ shelf, clock, config, tell, voice, letters, bu
     atOnce: config.queue.maxConcurrent,
     maxDepth: config.queue.maxDepth,
     busy: config.queue.busy,
+    background: isBackground,
     collect: config.queue.collect,
     taking: 'durably',
     maxAttempts,

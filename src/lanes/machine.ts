@@ -13,6 +13,8 @@ export interface LaneRules<Item> {
   readonly maxDepth: number
   /** What happens to a new lane while `atOnce` lanes are busy. */
   readonly busy: 'reject' | 'queue'
+  /** Lanes in which nobody waits: they are never refused as busy, go last, and leave places free for the others. */
+  background?(lane: LaneKey): boolean
   /** Take everything that waits in a lane together. */
   readonly collect: boolean
   /** Whether an attempt is on disk before it begins, also for a power cut: it is for what must not loop. */
@@ -34,7 +36,10 @@ const collectAtMost = 20
 /** Recovers what an earlier process left, then waits for `work`. */
 export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRules<Item>): Promise<Lanes<Item>> {
   const { box } = rules
-  const mirror = openMirror()
+  const mirror = openMirror(rules.background ?? (() => false))
+  /** Two places stay free for the others, where there are that many. */
+  const backgroundAtOnce = Math.max(1, rules.atOnce - 2)
+  let inBackground = 0
   let handle: Handle<Item> | null = null
   let running = 0
   let waitingCount = 0
@@ -75,7 +80,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
   function pump(slept = 0): void {
     const now = Math.max(clock.now(), slept)
     while (handle && running < rules.atOnce) {
-      const lane = mirror.next(now)
+      const lane = mirror.next(now, inBackground < backgroundAtOnce)
       if (!lane) break
       occupy(lane)
       void takeAndRun(lane, handle, now)
@@ -91,6 +96,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     lane.running = ''
     lane.woken = false
     running++
+    if (lane.background) inBackground++
     mirror.changed(lane)
   }
 
@@ -98,6 +104,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     lane.running = null
     lane.abort = null
     running--
+    if (lane.background) inBackground--
     mirror.changed(lane)
     pump()
   }
@@ -164,12 +171,15 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     const lane = mirror.lane(key)
     const depth = waitingCount + arriving
     const isNew = lane.running === null && lane.waiting.length === 0 && lane.arriving === 0
-    const why = refusal(isNew, depth, now)
+    const why = refusal(lane, isNew, depth, now)
     const run = handle
-    const start = why === null && isNew && run !== null && running < rules.atOnce
+    const start = why === null && isNew && run !== null && hasPlace(lane, now)
     const position = start
       ? 0
-      : (lane.running === null ? 0 : 1) + lane.waiting.length + lane.arriving + (isNew ? waitingLanes(now) + 1 : 0)
+      : (lane.running === null ? 0 : 1) +
+        lane.waiting.length +
+        lane.arriving +
+        (isNew ? waitingLanes(lane, now) + 1 : 0)
     if (start) occupy(lane)
     // Only what will wait takes room while it is written down: not what is refused, and not what begins at once.
     const room = why === null && !start ? 1 : 0
@@ -195,15 +205,24 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     return { type: 'accepted', id: row.id, position }
   }
 
-  function refusal(isNew: boolean, depth: number, now: number): 'busy' | 'full' | null {
+  function hasPlace({ background }: Lane, now: number): boolean {
+    if (running >= rules.atOnce) return false
+    return !background || (inBackground < backgroundAtOnce && mirror.next(now, true) === null)
+  }
+
+  function refusal(lane: Lane, isNew: boolean, depth: number, now: number): 'busy' | 'full' | null {
     if (depth >= rules.maxDepth) return 'full'
-    if (isNew && rules.busy === 'reject' && mirror.busyLanes(now) >= rules.atOnce) return 'busy'
+    if (isNew && !lane.background && rules.busy === 'reject' && mirror.busyLanes(now) >= rules.atOnce) return 'busy'
     return null
   }
 
-  function waitingLanes(now: number): number {
+  /** How many lanes come before this one. */
+  function waitingLanes({ background }: Lane, now: number): number {
     let n = 0
-    for (const lane of mirror.awake()) if (lane.running === null && (lane.waiting[0]?.notBefore ?? now + 1) <= now) n++
+    for (const lane of mirror.awake()) {
+      const isDue = lane.running === null && (lane.waiting[0]?.notBefore ?? now + 1) <= now
+      if (isDue && (background || !lane.background)) n++
+    }
     return n
   }
 

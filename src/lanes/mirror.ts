@@ -9,6 +9,8 @@ export interface Entry {
 
 export interface Lane {
   readonly key: LaneKey
+  /** Nobody waits for it: it goes behind all others. */
+  readonly background: boolean
   /** In order of arrival. */
   readonly waiting: Entry[]
   /** The key of what runs; '' while it is being taken; null: the lane is free. */
@@ -27,16 +29,16 @@ export interface Mirror {
   awake(): Iterable<Lane>
   /** To be called after each change of a lane: drops it when nothing is left, passes over it while it only sleeps. */
   changed(lane: Lane): void
-  /** The free lane whose head has waited longest and is due. */
-  next(now: number): Lane | null
+  /** The free lane whose head has waited longest and is due; a background lane only if one may run and no other is due. */
+  next(now: number, background: boolean): Lane | null
   /** When the next put-off head falls due; Infinity if none does. */
   nextDue(now: number): number
-  /** Lanes that run or could: each takes (or will take) one of the places. */
+  /** Lanes, but for background ones, that run or could: each takes (or will take) one of the places. */
   busyLanes(now: number): number
   depth(): LaneDepth
 }
 
-export function openMirror(): Mirror {
+export function openMirror(isBackground: (key: LaneKey) => boolean): Mirror {
   const lanes = new Map<LaneKey, Lane>()
   /** Those that may run; a lane that sleeps until it is woken costs nothing. */
   const awake = new Set<Lane>()
@@ -48,7 +50,8 @@ export function openMirror(): Mirror {
     lane(key) {
       const known = lanes.get(key)
       if (known) return known
-      const lane: Lane = { key, waiting: [], running: null, arriving: 0, woken: false, abort: null }
+      const background = isBackground(key)
+      const lane: Lane = { key, background, waiting: [], running: null, arriving: 0, woken: false, abort: null }
       lanes.set(key, lane)
       return lane
     },
@@ -63,12 +66,14 @@ export function openMirror(): Mirror {
       // A lane that was dropped while somebody still held it must not take its successor along.
       if (!busy && !head && lanes.get(lane.key) === lane) lanes.delete(lane.key)
     },
-    next(now) {
+    next(now, background) {
       let best: Lane | null = null
       let oldest = Number.POSITIVE_INFINITY
       for (const lane of awake) {
         const head = lane.waiting[0]
-        if (lane.running !== null || !head || head.notBefore > now || head.id > oldest) continue
+        if (lane.running !== null || !head || head.notBefore > now || (lane.background && !background)) continue
+        const first = !best || (best.background === lane.background ? head.id < oldest : best.background)
+        if (!first) continue
         best = lane
         oldest = head.id
       }
@@ -84,7 +89,8 @@ export function openMirror(): Mirror {
     },
     busyLanes(now) {
       let busy = 0
-      for (const lane of awake) if (lane.running !== null || lane.arriving > 0 || isDue(lane, now)) busy++
+      for (const lane of awake)
+        if (!lane.background && (lane.running !== null || lane.arriving > 0 || isDue(lane, now))) busy++
       return busy
     },
     depth() {

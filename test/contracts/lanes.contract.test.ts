@@ -191,6 +191,41 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
   })
 
   // Feature: discord-claude-gateway, Property 17: Event queue depth rejection
+  test('people go first: what runs in the background waits behind them, leaves them places and is never busy', async () => {
+    const background = (lane: string) => lane.startsWith('cron:')
+    const box = await open<string>({ atOnce: 4, busy: 'reject', background })
+    const gates = new Map<string, () => void>()
+    const begun: string[] = []
+    box.work(({ item }) => {
+      begun.push(item)
+      return new Promise(resolve => gates.set(item, () => resolve(done)))
+    })
+    const put = (lane: string) => box.lanes.put(lane, lane, lane)
+    const end = async (item: string) => {
+      gates.get(item)?.()
+      await pause(20)
+    }
+    for (const n of [1, 2, 3, 4, 5]) expect(await put(`cron:${n}`)).toMatchObject({ type: 'accepted' })
+    await pause(20)
+    // Of four places two stay free for people, and a full background is no reason to turn one away.
+    expect(begun).toEqual(['cron:1', 'cron:2'])
+    for (const who of ['ada', 'bob', 'cleo', 'dan']) expect(await put(who)).toMatchObject({ type: 'accepted' })
+    expect(await put('eve')).toMatchObject({ type: 'refused', why: 'busy' })
+    expect(await put('cron:6')).toMatchObject({ type: 'accepted' })
+    await pause(20)
+    expect(begun.slice(2)).toEqual(['ada', 'bob'])
+    // Older ones of the background wait; the next place goes to a person.
+    await end('cron:1')
+    expect(begun.slice(4)).toEqual(['cleo'])
+    await end('ada')
+    expect(begun.slice(5)).toEqual(['dan'])
+    for (const item of ['bob', 'cleo', 'dan', 'cron:2']) await end(item)
+    expect(begun.slice(6)).toEqual(['cron:3', 'cron:4'])
+    for (const item of ['cron:3', 'cron:4', 'cron:5', 'cron:6']) await end(item)
+    expect(begun).toHaveLength(10)
+    await box.end()
+  })
+
   test('at its maximum depth the queue refuses and stays as it is', async () => {
     await fc.assert(
       fc.asyncProperty(
