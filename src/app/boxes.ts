@@ -1,11 +1,11 @@
 // The two boxes of the gateway: what comes in and what goes out, each with its rules and its words for a bad end.
+import type { TurnEnd } from '../base/agent.ts'
 import type { Letter } from '../base/chat.ts'
 import { isBackground, type NewEvent } from '../base/event.ts'
 import type { FollowUp, Lanes, Shelf, Taken } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { openLanes } from '../lanes/index.ts'
-import { explainError, type Voice, type Wording, wordingOf } from '../send/index.ts'
 import type { Config } from './config.ts'
 
 const maxAttempts = 3
@@ -15,12 +15,12 @@ export interface BoxesParts {
   readonly clock: Clock
   readonly config: Config
   readonly tell: Tell
-  readonly voice: Voice
-  letters(taken: Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier'>, wording: Wording): readonly FollowUp[]
+  /** What follows from an end: letters, or a report. */
+  told(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[]
   bug(error: unknown): void
 }
 
-export async function openBoxes({ shelf, clock, config, tell, voice, letters, bug }: BoxesParts) {
+export async function openBoxes({ shelf, clock, config, tell, told, bug }: BoxesParts) {
   const stuck = (error: unknown) => tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
   const inbox: Lanes<NewEvent> = await openLanes<NewEvent>(shelf, clock, {
     box: 'in',
@@ -36,16 +36,12 @@ export async function openBoxes({ shelf, clock, config, tell, voice, letters, bu
       return {
         type: 'failed',
         why: 'set aside',
-        followUps: letters(taken, wordingOf({ type: 'set-aside', attempts: maxAttempts }, voice)),
+        followUps: told(taken, { type: 'set-aside', attempts: maxAttempts }),
       }
     },
     broke(taken, error) {
       bug(error)
-      return {
-        type: 'failed',
-        why: 'broke',
-        followUps: letters(taken, { kind: 'final', ok: false, text: explainError(error, voice.scrub) }),
-      }
+      return { type: 'failed', why: 'broke', followUps: told(taken, { type: 'broke', error }) }
     },
     stuck,
   })

@@ -2,6 +2,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { TurnEnd } from '../base/agent.ts'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
 import type { NewEvent, Standing } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
@@ -26,7 +27,7 @@ import {
   openDelivery,
   openDrafts,
   openLetters,
-  wordingOf,
+  wordingFor,
 } from '../send/index.ts'
 import {
   type Database,
@@ -95,10 +96,14 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
   const attached = openAttached(config.configDir)
   const letters = openLetters(chats, attached.linkedIn)
   const voice = { scrub, formatTime: timeFormat(config) }
+  const told = (taken: Taken<NewEvent>, end: TurnEnd) => {
+    const wording = wordingFor(taken.item.what.kind, end, voice)
+    return wording ? letters(taken, wording) : []
+  }
   const deliver = openDelivery(chats, clock, tell)
   const bug = (error: unknown) => log.error({ err: error }, 'a part broke')
 
-  const { inbox, outbox } = await openBoxes({ shelf, clock, config, tell, letters, voice, bug })
+  const { inbox, outbox } = await openBoxes({ shelf, clock, config, tell, told, bug })
 
   const route = openRoutes({
     main: { backend: backends.main, model: config.agent.model },
@@ -177,13 +182,15 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
       maxTurns: config.agent.maxTurns,
       allowedTools: config.allowedTools,
       permissionMode: config.permissionMode,
-      mcpServers: config.mcpServers,
       workingDir: config.configDir,
       silenceMs: config.query.timeoutMs,
       ceilingMs: config.query.maxMs,
       timezone: () => config.timezone,
     },
     systemPrompt,
+    equip: () => ({ mcpServers: config.mcpServers, leave: () => undefined }),
+    hook: async () => null,
+    attend: () => async () => undefined,
     compose: ({ event, earlier, history: said, resumed, interrupted }) =>
       composePrompt({
         text: wordsOf(event),
@@ -202,7 +209,7 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     history: (lane, after) =>
       history.answered(lane, Math.max(after, conversations.freshFrom(lane)), historyHandedOver.messages),
     openLive: openDrafts(chats, clock, tell),
-    letters: (taken, end) => letters(taken, wordingOf(end, voice)),
+    letters: told,
   })
 
   const report = openStatus({

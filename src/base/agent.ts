@@ -123,6 +123,8 @@ export type TurnEnd =
   | { readonly type: 'stopped'; readonly text: string }
   | { readonly type: 'put-off'; readonly why: FailureReason; readonly backend: string; readonly until: number }
   | { readonly type: 'set-aside'; readonly attempts: number }
+  /** A bug of ours. */
+  | { readonly type: 'broke'; readonly error: unknown }
   | {
       readonly type: 'failed'
       readonly why: FailureReason

@@ -1,6 +1,6 @@
 // One attempt at an event by one backend: its session, its prompt, its run from begin to end.
 import type { AgentEvent, Backend, Ended, Live, McpServer, PermissionMode, Turn, Usage } from '../base/agent.ts'
-import type { NewEvent } from '../base/event.ts'
+import { behalfOf, type NewEvent } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { Session, Sessions } from '../base/sessions.ts'
@@ -20,14 +20,15 @@ export interface AttemptParts {
     readonly maxTurns: number
     readonly allowedTools: readonly string[]
     readonly permissionMode: PermissionMode
-    readonly mcpServers: readonly McpServer[]
     readonly workingDir: string
     readonly silenceMs: number
     readonly ceilingMs: number
     /** For times of day in what a CLI says; asked for when needed. */
     readonly timezone: () => string
   }
-  systemPrompt(): Promise<string>
+  systemPrompt(event: NewEvent, backend: string): Promise<string>
+  /** The MCP servers for this run; `leave` when it is over. */
+  equip(taken: Taken<NewEvent>, backend: string): { readonly mcpServers: readonly McpServer[]; leave(): void }
   /** Puts the words of the events, and what must be said around them, into one prompt. */
   compose(prompt: {
     event: NewEvent
@@ -86,14 +87,19 @@ export function openAttempts(parts: AttemptParts) {
   ): Promise<Heard> {
     const { id, lane, attempt, interrupted } = taken
     const began = clock.now()
+    if (beginsAnew(taken)) await sessions.forget(lane, backend.name)
     const known = await sessions.find(lane, backend.name)
-    const [systemPrompt, session] = await Promise.all([parts.systemPrompt(), sessionFor(lane, backend, known)])
+    const [systemPrompt, session] = await Promise.all([
+      parts.systemPrompt(taken.item, backend.name),
+      sessionFor(lane, backend, known),
+    ])
     const { silenceMs, ceilingMs, timezone: _, ...wishes } = settings
     const prompt = promptFor(taken, known)
-    const turn: Turn = { prompt, systemPrompt, session, model, ...wishes }
+    const { mcpServers, leave } = parts.equip(taken, backend.name)
+    const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...wishes }
     tell({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
     const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
-    const heard = await follow(run, taken, backend.name, live)
+    const heard = await follow(run, taken, backend.name, live).finally(leave)
     const usage = heard.used && usageOfTurn(heard.used, known ? known.totals : nothing)
     await settleSession(taken, backend.name, known, heard, usage?.totals ?? null).catch(troubled)
     const { ended, firstWordMs, used } = heard
@@ -197,7 +203,7 @@ export function openAttempts(parts: AttemptParts) {
   }
 
   function promptFor(taken: Taken<NewEvent>, known: Session | null): string {
-    const said = parts.history(taken.lane, known?.through ?? 0)
+    const said = standsAlone(taken.item) ? [] : parts.history(taken.lane, known?.through ?? 0)
     return parts.compose({
       event: taken.item,
       earlier: taken.earlier.map(one => one.item),
@@ -214,7 +220,14 @@ export function openAttempts(parts: AttemptParts) {
   }
 }
 
-const personOf = ({ what }: NewEvent) => ('author' in what ? what.author.id : null)
+/** Jobs, hooks and webhooks begin each time afresh: a session that grew with every run would cost more with every run. */
+const standsAlone = ({ what: { kind } }: NewEvent) =>
+  kind === 'heartbeat' || kind === 'cron' || kind === 'hook' || kind === 'webhook'
+
+const beginsAnew = ({ item, attempt, retries, interrupted }: Taken<NewEvent>) =>
+  standsAlone(item) && attempt === 1 && retries === 0 && !interrupted
+
+const personOf = (event: NewEvent) => behalfOf(event).person
 
 /** A CLI may repeat the prompt in its last words; what people said must not reach the log with them. */
 function withoutWords(detail: string, prompt: string): string {

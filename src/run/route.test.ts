@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Backend, backendNames } from '../base/agent.ts'
-import { openRoutes, type RouteParts, type Wish } from './route.ts'
+import type { Wish } from '../base/event.ts'
+import { openRoutes, type RouteParts } from './route.ts'
 
 const backend = (name: string): Backend => ({
   name,

@@ -1,12 +1,6 @@
 // Who answers an event: what was chosen for the conversation, else for this kind of event, else for all; then the stand-bys.
 import type { Backend } from '../base/agent.ts'
-import type { Happening, LaneKey, Task } from '../base/event.ts'
-
-/** Null: as it is otherwise. */
-export interface Wish {
-  readonly backend: string | null
-  readonly model: string | null
-}
+import type { Happening, LaneKey, Task, Wish } from '../base/event.ts'
 
 export interface Candidate {
   readonly backend: Backend
@@ -23,8 +17,8 @@ export interface RouteParts {
   choice(lane: LaneKey): Wish
 }
 
-/** At least one, each backend once. */
-export type Route = (lane: LaneKey, kind: Happening['kind']) => readonly [Candidate, ...Candidate[]]
+/** At least one, each backend once. `wish`: what the event itself asks for. */
+export type Route = (lane: LaneKey, kind: Happening['kind'], wish?: Wish) => readonly [Candidate, ...Candidate[]]
 
 export function openRoutes({ main, models, fallback, named, choice }: RouteParts): Route {
   /** A model belongs to its backend: another backend without a word about the model takes its own default. */
@@ -32,11 +26,11 @@ export function openRoutes({ main, models, fallback, named, choice }: RouteParts
     const backend = wish?.backend ? (named(wish.backend) ?? otherwise.backend) : otherwise.backend
     return { backend, model: wish?.model ?? (backend === otherwise.backend ? otherwise.model : null) }
   }
-  return (lane, kind) => {
+  return (lane, kind, wish) => {
     const forAll = wished(models.default, main)
     const task = taskOf(kind)
     const forTask = task === 'default' ? forAll : wished(models[task], forAll)
-    const first = wished(choice(lane), forTask)
+    const first = wished(wish, wished(choice(lane), forTask))
     const others = fallback
       .flatMap(name => named(name) ?? [])
       .map(backend => wished({ backend: backend.name, model: null }, main))

@@ -1,147 +1,11 @@
 // Turns with a backend that is told what to do: what it is asked, what is remembered, and how each end comes out.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AgentEvent, Backend, Ended, Live, Turn, TurnEnd } from '../base/agent.ts'
-import type { NewEvent } from '../base/event.ts'
+import type { AgentEvent, Backend, Ended, Turn } from '../base/agent.ts'
 import type { Said } from '../base/history.ts'
-import type { Taken } from '../base/lanes.ts'
-import type { Session, Sessions } from '../base/sessions.ts'
 import type { Signal } from '../base/signal.ts'
-import type { Clock } from '../base/time.ts'
-import { openTurns, type TurnParts } from './turn.ts'
+import { answer, answered, failure, never, now, openTestTurns, type Script, taken } from './turns.fixture.ts'
 import { cutOff } from './watch.ts'
-
-const now = 1_000_000
-const clock: Clock = {
-  now: () => now,
-  sleep: (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve())),
-}
-
-function memorySessions(): Sessions & { readonly kept: Map<string, Session> } {
-  const kept = new Map<string, Session>()
-  const keyOf = (lane: string, backend: string) => JSON.stringify([lane, backend])
-  return {
-    kept,
-    find: async (lane, backend) => kept.get(keyOf(lane, backend)) ?? null,
-    remember: async (lane, backend, id, confirmed) => {
-      const known = kept.get(keyOf(lane, backend))
-      const rest = known?.id === id ? known : { through: 0, totals: null }
-      kept.set(keyOf(lane, backend), { ...rest, id, confirmed })
-    },
-    advance(lane, backend, through, totals) {
-      const known = kept.get(keyOf(lane, backend))
-      if (known) kept.set(keyOf(lane, backend), { ...known, through, totals })
-    },
-    forget: async (lane, backend) => void kept.delete(keyOf(lane, backend)),
-  }
-}
-
-type Script = (turn: Turn, signal: AbortSignal) => readonly AgentEvent[] | Promise<readonly AgentEvent[]>
-
-const answer = (text: string, session: string | null = 's-1'): AgentEvent[] => [
-  { type: 'started', session },
-  { type: 'text', delta: text },
-  { type: 'ended', ok: true, text },
-]
-const answered = (text: string, given: Partial<Extract<TurnEnd, { type: 'answered' }>> = {}): TurnEnd => ({
-  ...{ type: 'answered', text, backend: 'scripted', sessionWasLost: false, instead: [] },
-  ...given,
-})
-const failure = (why: Extract<Ended, { ok: false }>['why'], extra: { until?: number } = {}): Ended => ({
-  type: 'ended',
-  ok: false,
-  why,
-  detail: `because ${why}`,
-  ...extra,
-})
-
-function setup(
-  script: Script,
-  given: {
-    takesSessionIds?: boolean
-    history?: readonly Said[]
-    settings?: Partial<TurnParts['settings']>
-    standBys?: readonly Backend[]
-    cut?: boolean
-  } = {},
-) {
-  const asked: Turn[] = []
-  const ends: TurnEnd[] = []
-  const signals: Signal[] = []
-  const shown: string[] = []
-  const sessions = memorySessions()
-  const backend: Backend = {
-    name: 'scripted',
-    takesSessionIds: given.takesSessionIds ?? true,
-    check: async () => ({ ok: true, detail: '' }),
-    async *run(turn, signal) {
-      asked.push(turn)
-      yield* await script(turn, signal)
-    },
-    ignores: () => [],
-    prepare: async () => undefined,
-  }
-  let ids = 0
-  const take = openTurns({
-    route: () => [{ backend, model: 'm' }, ...(given.standBys ?? []).map(one => ({ backend: one, model: null }))],
-    sessions,
-    clock,
-    chance: () => 0.5,
-    tell: signal => signals.push(signal),
-    newSessionId: () => `chosen-${++ids}`,
-    settings: {
-      maxTurns: 25,
-      allowedTools: ['Read'],
-      permissionMode: 'plan',
-      mcpServers: [],
-      workingDir: '/w',
-      silenceMs: 1000,
-      ceilingMs: 5000,
-      timezone: () => 'UTC',
-      ...given.settings,
-    },
-    systemPrompt: async () => 'the system prompt',
-    compose: ({ event, earlier, history, interrupted }) =>
-      [
-        ...history.map(said => `H:${said.text}`),
-        ...(interrupted ? ['INTERRUPTED'] : []),
-        ...[...earlier, event].map(({ what }) => ('text' in what ? what.text : what.instruction)),
-      ].join('\n'),
-    history: (_, after) => (after === 0 ? (given.history ?? []) : []),
-    isCut: () => given.cut ?? false,
-    openLive: (): Live => ({
-      text: delta => shown.push(delta),
-      action: (label, phase) => shown.push(`${label} ${phase}`),
-      close: async () => undefined,
-    }),
-    letters: (_, end) => {
-      ends.push(end)
-      return [{ box: 'out', lane: 'l', key: 'k', item: end }]
-    },
-  })
-  return { take, asked, ends, signals, shown, sessions }
-}
-
-const taken = (given: Partial<Taken<NewEvent>> & { text?: string } = {}): Taken<NewEvent> => ({
-  id: 1,
-  lane: 'chat:room',
-  key: 'k1',
-  item: event(given.text ?? 'hello'),
-  at: now,
-  attempt: 1,
-  retries: 0,
-  interrupted: false,
-  earlier: [],
-  ...given,
-})
-const event = (text: string): NewEvent => ({
-  key: 'k1',
-  lane: 'chat:room',
-  what: { kind: 'message', id: 'm1', text, author: { id: 'a', name: 'a', owner: true } },
-  replyTo: { chat: 'chat', conversation: 'room' },
-  source: 'chat',
-})
-const never = new AbortController().signal
 
 describe('what the backend is asked', () => {
   // Feature: discord-claude-gateway, Property 6: Query arguments correctness
@@ -152,7 +16,7 @@ describe('what the backend is asked', () => {
         fc.array(fc.string()),
         fc.constantFrom('bypassPermissions', 'acceptEdits', 'plan', 'default'),
         async (text, allowedTools, permissionMode) => {
-          const { take, asked } = setup(() => answer('x'), { settings: { allowedTools, permissionMode } })
+          const { take, asked } = openTestTurns(() => answer('x'), { settings: { allowedTools, permissionMode } })
           await take(taken({ text }), never)
           expect(asked).toHaveLength(1)
           expect(asked[0]).toMatchObject({
@@ -174,7 +38,7 @@ describe('what the backend is asked', () => {
   test('a conversation with a stored session resumes exactly that one', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), async (lane, session) => {
-        const { take, asked, sessions } = setup(() => answer('x', null))
+        const { take, asked, sessions } = openTestTurns(() => answer('x', null))
         await sessions.remember(lane, 'scripted', session, true)
         await take(taken({ lane }), never)
         expect(asked[0]?.session).toEqual({ id: session, resume: true })
@@ -187,7 +51,7 @@ describe('what the backend is asked', () => {
   test('a new conversation stores the session that the backend tells, and finds it again', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1 }), fc.uuid(), fc.boolean(), async (lane, session, takesSessionIds) => {
-        const { take, asked, sessions } = setup(() => answer('x', session), { takesSessionIds })
+        const { take, asked, sessions } = openTestTurns(() => answer('x', session), { takesSessionIds })
         await take(taken({ lane }), never)
         expect(asked[0]?.session).toEqual(takesSessionIds ? { id: 'chosen-1', resume: false } : null)
         expect(await sessions.find(lane, 'scripted')).toMatchObject({ id: session, confirmed: true })
@@ -207,7 +71,7 @@ describe('what the backend is asked', () => {
         fc.option(fc.uuid()),
         fc.boolean(),
         async (lane, before, told, ok) => {
-          const { take, sessions } = setup(
+          const { take, sessions } = openTestTurns(
             () => [
               { type: 'started', session: told },
               ok ? { type: 'ended', ok: true, text: 'x' } : failure('refused'),
@@ -224,7 +88,7 @@ describe('what the backend is asked', () => {
   })
 
   test('the chosen id of a new session is on disk before the backend begins', async () => {
-    const { take, sessions } = setup(async turn => {
+    const { take, sessions } = openTestTurns(async turn => {
       expect(await sessions.find('chat:room', 'scripted')).toMatchObject({ id: turn.session?.id, confirmed: false })
       return answer('x', turn.session?.id)
     })
@@ -232,19 +96,19 @@ describe('what the backend is asked', () => {
   })
 
   test('a conversation that began anew meanwhile is not tied to the old session again', async () => {
-    const { take, sessions } = setup(() => answer('x', 'old'), { cut: true })
+    const { take, sessions } = openTestTurns(() => answer('x', 'old'), { cut: true })
     await take(taken(), never)
     expect(sessions.kept.size).toBe(0)
   })
 
   test('an id that the backend never took up is forgotten again', async () => {
-    const { take, sessions } = setup(() => [failure('not-logged-in')])
+    const { take, sessions } = openTestTurns(() => [failure('not-logged-in')])
     await take(taken(), never)
     expect(sessions.kept.size).toBe(0)
   })
 
   test('an interrupted event is told so and goes on in its session', async () => {
-    const { take, asked, sessions } = setup(() => answer('x'))
+    const { take, asked, sessions } = openTestTurns(() => answer('x'))
     await sessions.remember('chat:room', 'scripted', 's-9', false)
     await take(taken({ interrupted: true, attempt: 2 }), never)
     expect(asked[0]).toMatchObject({ session: { id: 's-9', resume: true }, prompt: 'INTERRUPTED\nhello' })
@@ -259,7 +123,7 @@ describe('a lost session', () => {
   ]
 
   test('is forgotten, begun afresh with the recent history, and said', async () => {
-    const { take, asked, ends, sessions, signals } = setup(
+    const { take, asked, ends, sessions, signals } = openTestTurns(
       turn => (turn.session?.resume ? [failure('session-lost')] : answer('fresh', turn.session?.id)),
       { history },
     )
@@ -273,7 +137,7 @@ describe('a lost session', () => {
   })
 
   test('that never really began is nothing to speak of', async () => {
-    const { take, ends, sessions } = setup(
+    const { take, ends, sessions } = openTestTurns(
       turn => (turn.session?.resume ? [failure('session-lost')] : answer('fresh')),
       { history },
     )
@@ -283,7 +147,7 @@ describe('a lost session', () => {
   })
 
   test('is not begun afresh once a tool ran', async () => {
-    const { take, asked, sessions } = setup(() => [
+    const { take, asked, sessions } = openTestTurns(() => [
       { type: 'action', id: 't', label: 'Write', phase: 'ended' },
       failure('session-lost'),
     ])
@@ -293,7 +157,7 @@ describe('a lost session', () => {
   })
 
   test('twice in one turn is a failure, not a loop', async () => {
-    const { take, asked, sessions } = setup(() => [failure('session-lost')])
+    const { take, asked, sessions } = openTestTurns(() => [failure('session-lost')])
     await sessions.remember('chat:room', 'scripted', 'gone', true)
     expect(await take(taken(), never)).toMatchObject({ type: 'failed', why: 'session-lost' })
     expect(asked).toHaveLength(2)
@@ -327,7 +191,7 @@ describe('when another backend can take over', () => {
     '%s moves the turn on, with the history handed over, and the person is told',
     async why => {
       const other = standBy('other', () => answer('from the other', 'o-1'))
-      const { take, ends, sessions, signals } = setup(() => [failure(why, { until: now + 60_000 })], {
+      const { take, ends, sessions, signals } = openTestTurns(() => [failure(why, { until: now + 60_000 })], {
         standBys: [other],
         history,
       })
@@ -341,7 +205,9 @@ describe('when another backend can take over', () => {
 
   test('whoever is at its limit is not asked again before that ends', async () => {
     const other = standBy('other', () => answer('from the other'))
-    const { take, asked } = setup(() => [failure('rate-limited', { until: now + 60_000 })], { standBys: [other] })
+    const { take, asked } = openTestTurns(() => [failure('rate-limited', { until: now + 60_000 })], {
+      standBys: [other],
+    })
     await take(taken(), never)
     await take(taken(), never)
     expect(asked).toHaveLength(1)
@@ -350,7 +216,7 @@ describe('when another backend can take over', () => {
 
   test('overloaded is tried again first, and moves on when that did not help', async () => {
     const other = standBy('other', () => answer('from the other'))
-    const { take } = setup(() => [failure('overloaded')], { standBys: [other] })
+    const { take } = openTestTurns(() => [failure('overloaded')], { standBys: [other] })
     expect(await take(taken({ retries: 2 }), never)).toMatchObject({ type: 'later', retry: true })
     expect(other.asked).toHaveLength(0)
     expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'done' })
@@ -358,24 +224,29 @@ describe('when another backend can take over', () => {
 
   test("nothing moves once a tool ran, nor for what is the message's own fault", async () => {
     const other = standBy('other', () => answer('x'))
-    const acted = setup(() => [{ type: 'action', id: 't', label: 'W', phase: 'ended' }, failure('rate-limited')], {
-      standBys: [other],
-    })
+    const acted = openTestTurns(
+      () => [{ type: 'action', id: 't', label: 'W', phase: 'ended' }, failure('rate-limited')],
+      {
+        standBys: [other],
+      },
+    )
     expect(await acted.take(taken(), never)).toMatchObject({ type: 'failed' })
-    const refused = setup(() => [failure('refused')], { standBys: [other] })
+    const refused = openTestTurns(() => [failure('refused')], { standBys: [other] })
     expect(await refused.take(taken(), never)).toMatchObject({ type: 'failed', why: 'refused' })
     expect(other.asked).toHaveLength(0)
   })
 
   test('all at their limits: it waits for the first that ends', async () => {
     const other = standBy('other', () => [failure('rate-limited', { until: now + 30_000 })])
-    const { take, ends } = setup(() => [failure('rate-limited', { until: now + 60_000 })], { standBys: [other] })
+    const { take, ends } = openTestTurns(() => [failure('rate-limited', { until: now + 60_000 })], {
+      standBys: [other],
+    })
     expect(await take(taken(), never)).toMatchObject({ type: 'later', at: now + 30_000, retry: true })
     expect(ends).toEqual([{ type: 'put-off', why: 'rate-limited', backend: 'other', until: now + 30_000 }])
   })
 
   test('a limit told in words is waited for too', async () => {
-    const { take } = setup(() => [
+    const { take } = openTestTurns(() => [
       { type: 'ended', ok: false, why: 'rate-limited', detail: "You've hit your limit. Try again in 5 minutes." },
     ])
     expect(await take(taken(), never)).toMatchObject({ type: 'later', at: now + 300_000 })
@@ -394,7 +265,7 @@ describe('what it used', () => {
 
   test('totals of a session become those of the turn, and a session that has lost count adds nothing', async () => {
     const totals = [usage(100, 1), usage(250, 1.5), usage(40, 0.2)]
-    const { take, signals } = setup(() => [
+    const { take, signals } = openTestTurns(() => [
       { type: 'started', session: 's' },
       totals.shift() ?? usage(0, 0),
       { type: 'ended', ok: true, text: 'x' },
@@ -414,7 +285,7 @@ describe('what it used', () => {
   })
 
   test('of a session whose past is not known, nothing is claimed', async () => {
-    const { take, signals, sessions } = setup(() => [usage(5000, 9), { type: 'ended', ok: true, text: 'x' }])
+    const { take, signals, sessions } = openTestTurns(() => [usage(5000, 9), { type: 'ended', ok: true, text: 'x' }])
     await sessions.remember('chat:room', 'scripted', 'old', true)
     await take(taken(), never)
     expect(used(signals)).toEqual([{ inputTokens: 0, outputTokens: 0, costUsd: null }])
@@ -429,7 +300,7 @@ describe('how it ends', () => {
         const ended: Ended = ok
           ? { type: 'ended', ok: true, text }
           : { type: 'ended', ok: false, why: 'refused', detail: text }
-        const { take, ends } = setup(() => [{ type: 'started', session: null }, ended])
+        const { take, ends } = openTestTurns(() => [{ type: 'started', session: null }, ended])
         const outcome = await take(taken(), never)
         expect(outcome.type).toBe(ok ? 'done' : 'failed')
         expect(ends).toEqual([
@@ -449,57 +320,60 @@ describe('how it ends', () => {
         [1, 10],
         [2, 20],
       ] as const) {
-        const { take } = setup(() => [failure(why)])
+        const { take } = openTestTurns(() => [failure(why)])
         expect(await take(taken({ retries }), never)).toMatchObject({
           type: 'later',
           retry: true,
           at: now + seconds * 1000,
         })
       }
-      const { take } = setup(() => [failure(why)])
+      const { take } = openTestTurns(() => [failure(why)])
       expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'failed', why })
     },
   )
 
   test('nothing is tried again once a tool ran, and a crash not once it spoke', async () => {
-    const acted = setup(() => [{ type: 'action', id: 't', label: 'Write', phase: 'started' }, failure('overloaded')])
+    const acted = openTestTurns(() => [
+      { type: 'action', id: 't', label: 'Write', phase: 'started' },
+      failure('overloaded'),
+    ])
     expect(await acted.take(taken(), never)).toMatchObject({ type: 'failed' })
-    const spoke = setup(() => [{ type: 'text', delta: 'I' }, failure('crashed')])
+    const spoke = openTestTurns(() => [{ type: 'text', delta: 'I' }, failure('crashed')])
     expect(await spoke.take(taken(), never)).toMatchObject({ type: 'failed' })
   })
 
   test.each(['not-installed', 'not-logged-in', 'refused', 'max-turns', 'unreadable', 'timed-out'] as const)(
     '%s is told at once',
     async why => {
-      const { take } = setup(() => [failure(why)])
+      const { take } = openTestTurns(() => [failure(why)])
       expect(await take(taken(), never)).toMatchObject({ type: 'failed', why })
     },
   )
 
   test('a limit that tells its end is waited for, without costing a retry', async () => {
     const until = now + 3_600_000
-    const { take, ends } = setup(() => [failure('rate-limited', { until })])
+    const { take, ends } = openTestTurns(() => [failure('rate-limited', { until })])
     expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'later', retry: false, at: until })
     expect(ends).toEqual([{ type: 'put-off', why: 'rate-limited', backend: 'scripted', until }])
   })
 
   test('a limit of seconds that comes again and again is not waited for for ever', async () => {
-    const { take } = setup(() => [failure('rate-limited', { until: now + 5000 })])
+    const { take } = openTestTurns(() => [failure('rate-limited', { until: now + 5000 })])
     expect(await take(taken({ retries: 2 }), never)).toMatchObject({ type: 'later', retry: true, at: now + 5000 })
     expect(await take(taken({ retries: 3 }), never)).toMatchObject({ type: 'failed', why: 'rate-limited' })
   })
 
   test('stopped by the person: an end with what was said so far; cut off by the gateway: taken up again', async () => {
     const script: Script = () => [{ type: 'text', delta: 'half' }, failure('stopped')]
-    const person = setup(script)
+    const person = openTestTurns(script)
     expect(await person.take(taken(), AbortSignal.abort('stopped'))).toMatchObject({ type: 'done' })
     expect(person.ends).toEqual([{ type: 'stopped', text: 'half' }])
-    const gateway = setup(script)
+    const gateway = openTestTurns(script)
     expect(await gateway.take(taken(), AbortSignal.abort(cutOff))).toEqual({ type: 'cut' })
   })
 
   test('a backend that falls silent without an end is a failure', async () => {
-    const { take } = setup(() => [{ type: 'text', delta: 'so' }])
+    const { take } = openTestTurns(() => [{ type: 'text', delta: 'so' }])
     expect(await take(taken(), never)).toMatchObject({ type: 'failed', why: 'crashed' })
   })
 })

@@ -11,13 +11,21 @@ export interface TurnParts extends AttemptParts {
   readonly route: Route
   readonly chance: Chance
   openLive(taken: Taken<NewEvent>): Live
+  /** What the owner wants done before and after every turn; null: nothing. */
+  hook(name: InlineHook): Promise<NewEvent | null>
+  /** Told before a turn begins; what it returns is awaited after it, before the outcome counts. */
+  attend(taken: Taken<NewEvent>): () => Promise<void>
   /** The letters for an end; how they are worded and split is not the turn's affair. */
   letters(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[]
 }
 
+export type InlineHook = 'agent_begin' | 'agent_stop'
+
 interface Failed extends Attempt {
   readonly ended: Extract<Ended, { ok: false }>
 }
+
+const unseen: Live = { text: () => undefined, action: () => undefined, close: async () => undefined }
 
 const retries = { most: 3, baseMs: 5000 }
 
@@ -34,18 +42,35 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
 
   return async (taken, signal) => {
     const live = parts.openLive(taken)
+    const leave = parts.attend(taken)
     try {
+      await inline('agent_begin', taken, signal)
       const { last, before } = await ask(taken, live, signal)
+      await inline('agent_stop', taken, signal)
       return outcomeOf(taken, last, before, signal)
     } finally {
+      await leave()
       await live.close()
     }
+  }
+
+  /** A run of its own, for the sake of what it does; what it says goes nowhere, and how it ends changes nothing. */
+  async function inline(name: InlineHook, taken: Taken<NewEvent>, signal: AbortSignal): Promise<void> {
+    if (taken.item.what.kind === 'hook' || signal.aborted) return
+    const event = await parts.hook(name)
+    if (event === null) return
+    // A lane for each turn: two that run side by side must not share a session.
+    const lane = `${event.lane}:${taken.id}`
+    const [candidate] = rested(parts.route(lane, 'hook', event.wish))
+    const fresh = { ...taken, lane, item: event, attempt: 1, retries: 0, interrupted: false, earlier: [] }
+    await attempt(fresh, candidate, unseen, signal)
+    await parts.sessions.forget(lane, candidate.backend.name)
   }
 
   /** One after the other, as long as the reason is one that another backend does not have. */
   async function ask(taken: Taken<NewEvent>, live: Live, signal: AbortSignal) {
     const before: Failed[] = []
-    const [first, ...others] = rested(parts.route(taken.lane, taken.item.what.kind))
+    const [first, ...others] = rested(parts.route(taken.lane, taken.item.what.kind, taken.item.wish))
     let last = await attempt(taken, first, live, signal)
     for (const next of others) {
       const { ended } = last

@@ -8,6 +8,7 @@ import { openDrafts } from './draft.ts'
 const place = { chat: 'chat', conversation: 'room' }
 const event = (replyTo: NewEvent['replyTo'] = place) => ({
   key: 'k',
+  lane: 'l',
   item: {
     key: 'k',
     lane: 'l',

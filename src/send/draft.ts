@@ -2,7 +2,7 @@
 
 import type { Live } from '../base/agent.ts'
 import type { ChatAdapter, MessageRef, Outgoing } from '../base/chat.ts'
-import type { NewEvent, Place } from '../base/event.ts'
+import { isBackground, type NewEvent, type Place } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
@@ -11,11 +11,11 @@ type Action = NonNullable<Outgoing['action']>
 
 const silent: Live = { text: () => undefined, action: () => undefined, close: async () => undefined }
 
-/** A live view for each event; a silent one where nobody waits for the answer. */
+/** A live view for each event; a silent one where nobody waits for the answer, which may turn out to be silence. */
 export function openDrafts(chats: ReadonlyMap<string, ChatAdapter>, clock: Clock, tell: Tell) {
-  return ({ key, item: { replyTo, what } }: Pick<Taken<NewEvent>, 'key' | 'item'>): Live => {
+  return ({ key, lane, item: { replyTo, what } }: Pick<Taken<NewEvent>, 'key' | 'lane' | 'item'>): Live => {
     const chat = replyTo ? chats.get(replyTo.chat) : undefined
-    if (!chat || !replyTo) return silent
+    if (!chat || !replyTo || isBackground(lane)) return silent
     return openDraft(chat, replyTo, what.kind === 'message' ? what.id : null, `${key}#draft`, clock, tell)
   }
 }

@@ -1,11 +1,40 @@
 // How a turn came out, in words for the person.
 import type { FailureReason, TurnEnd } from '../base/agent.ts'
-import { explain } from './explain.ts'
+import type { Happening } from '../base/event.ts'
+import { explain, explainError } from './explain.ts'
 import type { Wording } from './letters.ts'
+import { withoutSilence } from './silence.ts'
 
 export interface Voice {
   readonly scrub: (text: string) => string
   readonly formatTime: (ms: number) => string
+}
+
+/**
+ * What is said about an event; null: nothing. Nobody waits for what time or a program set off: they are told what came of it, not
+ * that it is late, and the check that failed is tried again soon anyway.
+ */
+export function wordingFor(kind: Happening['kind'], end: TurnEnd, voice: Voice): Wording | null {
+  const wording = wordingOf(end, voice)
+  switch (kind) {
+    case 'message':
+    case 'command':
+    case 'report':
+      return wording
+    case 'heartbeat':
+    case 'cron':
+    case 'hook':
+    case 'webhook': {
+      if (wording.kind === 'notice' || (kind === 'heartbeat' && !wording.ok)) return null
+      const text = wording.ok ? withoutSilence(wording.text) : wording.text
+      return text === null ? null : { ...wording, text }
+    }
+    // Its parent hears of it.
+    case 'assignment':
+      return null
+    default:
+      return kind satisfies never
+  }
 }
 
 export function wordingOf(end: TurnEnd, { scrub, formatTime }: Voice): Wording {
@@ -27,6 +56,8 @@ export function wordingOf(end: TurnEnd, { scrub, formatTime }: Voice): Wording {
         ok: false,
         text: `This message was begun ${end.attempts} times and cut off each time, so I set it aside. Look at what has been done so far, then send it again if you want.`,
       }
+    case 'broke':
+      return { kind: 'final', ok: false, text: explainError(end.error, scrub) }
     case 'failed':
       return { kind: 'final', ok: false, text: explain(end, scrub, formatTime) }
     default:

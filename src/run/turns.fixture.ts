@@ -1,0 +1,158 @@
+// Turns with a backend that is told what to do, for tests: what it was asked, what is remembered, and how each end came out.
+import type { AgentEvent, Backend, Ended, Live, Turn, TurnEnd } from '../base/agent.ts'
+import type { NewEvent } from '../base/event.ts'
+import type { Said } from '../base/history.ts'
+import type { Taken } from '../base/lanes.ts'
+import type { Session, Sessions } from '../base/sessions.ts'
+import type { Signal } from '../base/signal.ts'
+import type { Clock } from '../base/time.ts'
+import { type InlineHook, openTurns, type TurnParts } from './turn.ts'
+
+export const now = 1_000_000
+const clock: Clock = {
+  now: () => now,
+  sleep: (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve())),
+}
+
+export function memorySessions(): Sessions & { readonly kept: Map<string, Session> } {
+  const kept = new Map<string, Session>()
+  const keyOf = (lane: string, backend: string) => JSON.stringify([lane, backend])
+  return {
+    kept,
+    find: async (lane, backend) => kept.get(keyOf(lane, backend)) ?? null,
+    remember: async (lane, backend, id, confirmed) => {
+      const known = kept.get(keyOf(lane, backend))
+      const rest = known?.id === id ? known : { through: 0, totals: null }
+      kept.set(keyOf(lane, backend), { ...rest, id, confirmed })
+    },
+    advance(lane, backend, through, totals) {
+      const known = kept.get(keyOf(lane, backend))
+      if (known) kept.set(keyOf(lane, backend), { ...known, through, totals })
+    },
+    forget: async (lane, backend) => void kept.delete(keyOf(lane, backend)),
+  }
+}
+
+export type Script = (turn: Turn, signal: AbortSignal) => readonly AgentEvent[] | Promise<readonly AgentEvent[]>
+
+export const answer = (text: string, session: string | null = 's-1'): AgentEvent[] => [
+  { type: 'started', session },
+  { type: 'text', delta: text },
+  { type: 'ended', ok: true, text },
+]
+export const answered = (text: string, given: Partial<Extract<TurnEnd, { type: 'answered' }>> = {}): TurnEnd => ({
+  ...{ type: 'answered', text, backend: 'scripted', sessionWasLost: false, instead: [] },
+  ...given,
+})
+export const failure = (why: Extract<Ended, { ok: false }>['why'], extra: { until?: number } = {}): Ended => ({
+  type: 'ended',
+  ok: false,
+  why,
+  detail: `because ${why}`,
+  ...extra,
+})
+
+export function openTestTurns(
+  script: Script,
+  given: {
+    takesSessionIds?: boolean
+    history?: readonly Said[]
+    settings?: Partial<TurnParts['settings']>
+    standBys?: readonly Backend[]
+    cut?: boolean
+    hooks?: Partial<Record<InlineHook, string>>
+    happened?: (what: string) => void
+  } = {},
+) {
+  const asked: Turn[] = []
+  const ends: TurnEnd[] = []
+  const signals: Signal[] = []
+  const shown: string[] = []
+  const sessions = memorySessions()
+  const backend: Backend = {
+    name: 'scripted',
+    takesSessionIds: given.takesSessionIds ?? true,
+    check: async () => ({ ok: true, detail: '' }),
+    async *run(turn, signal) {
+      asked.push(turn)
+      yield* await script(turn, signal)
+    },
+    ignores: () => [],
+    prepare: async () => undefined,
+  }
+  let ids = 0
+  const take = openTurns({
+    route: () => [{ backend, model: 'm' }, ...(given.standBys ?? []).map(one => ({ backend: one, model: null }))],
+    sessions,
+    clock,
+    chance: () => 0.5,
+    tell: signal => signals.push(signal),
+    newSessionId: () => `chosen-${++ids}`,
+    settings: {
+      maxTurns: 25,
+      allowedTools: ['Read'],
+      permissionMode: 'plan',
+      workingDir: '/w',
+      silenceMs: 1000,
+      ceilingMs: 5000,
+      timezone: () => 'UTC',
+      ...given.settings,
+    },
+    systemPrompt: async () => 'the system prompt',
+    compose: ({ event, earlier, history, interrupted }) =>
+      [
+        ...history.map(said => `H:${said.text}`),
+        ...(interrupted ? ['INTERRUPTED'] : []),
+        ...[...earlier, event].map(({ what }) => ('text' in what ? what.text : what.instruction)),
+      ].join('\n'),
+    history: (_, after) => (after === 0 ? (given.history ?? []) : []),
+    isCut: () => given.cut ?? false,
+    openLive: (): Live => ({
+      text: delta => shown.push(delta),
+      action: (label, phase) => shown.push(`${label} ${phase}`),
+      close: async () => undefined,
+    }),
+    equip: () => ({ mcpServers: [], leave: () => undefined }),
+    hook: async name => {
+      const instruction = given.hooks?.[name]
+      if (instruction === undefined) return null
+      return {
+        key: name,
+        lane: `hook:${name}`,
+        what: { kind: 'hook', name, instruction },
+        replyTo: null,
+        source: 'hook',
+      }
+    },
+    attend: () => {
+      given.happened?.('attended')
+      return async () => given.happened?.('left')
+    },
+    letters: (_, end) => {
+      ends.push(end)
+      return [{ box: 'out', lane: 'l', key: 'k', item: end }]
+    },
+  })
+  return { take, asked, ends, signals, shown, sessions }
+}
+
+export const taken = (given: Partial<Taken<NewEvent>> & { text?: string } = {}): Taken<NewEvent> => ({
+  id: 1,
+  lane: 'chat:room',
+  key: 'k1',
+  item: messageOf(given.text ?? 'hello'),
+  at: now,
+  attempt: 1,
+  retries: 0,
+  interrupted: false,
+  earlier: [],
+  ...given,
+})
+export const messageOf = (text: string): NewEvent => ({
+  key: 'k1',
+  lane: 'chat:room',
+  what: { kind: 'message', id: 'm1', text, author: { id: 'a', name: 'a', owner: true } },
+  replyTo: { chat: 'chat', conversation: 'room' },
+  source: 'chat',
+})
+export const never = new AbortController().signal
