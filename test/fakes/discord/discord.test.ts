@@ -290,12 +290,15 @@ test('typing, DMs and the plain look-ups answer', async () => {
   expect(await api.guilds.getMember(discord.home.id, discord.ada.id)).toMatchObject({ user: { username: 'ada' } })
 })
 
-test('a guild with 1000 channels and 10000 members says how many, not who', async () => {
-  const discord = await open({ scale: { channels: 1000, members: 10_000 } })
+test.each([
+  ['says how many, not who', false, 1],
+  ['also says who when it is to', true, 10_001],
+])('a guild with 1000 channels and 10000 members %s', async (_, listed, named) => {
+  const discord = await open({ scale: { channels: 1000, members: 10_000, listed } })
   const one = await bot(discord)
   await discord.until(() => heardOf(one, 'GUILD_CREATE').length === 2)
   const big = heardOf(one, 'GUILD_CREATE')[1] as { channels: unknown[]; members: unknown[]; member_count: number }
-  expect([big.channels.length, big.members.length, big.member_count]).toEqual([1000, 1, 10_001])
+  expect([big.channels.length, big.members.length, big.member_count]).toEqual([1000, named, 10_001])
 })
 
 test('Discord can be away altogether and come back', async () => {

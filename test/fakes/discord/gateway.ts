@@ -112,7 +112,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
     if ((asked & intents.Guilds) === 0) return
     const threshold = typeof d.large_threshold === 'number' ? d.large_threshold : 50
     for (const guild of guilds) {
-      const everybody = (asked & intents.GuildPresences) !== 0 && guild.members.size <= threshold
+      const everybody = guild.listed || ((asked & intents.GuildPresences) !== 0 && guild.members.size <= threshold)
       deliver(session, 'GUILD_CREATE', guildCreate(state, guild, everybody))
     }
   }

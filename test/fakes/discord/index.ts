@@ -36,7 +36,8 @@ export const openDiscord = async (options: DiscordOptions = {}): Promise<FakeDis
   const ada = world.user('ada')
   world.member(home, ada)
   const general = world.channel(home, 'general')
-  if (options.scale !== undefined) making.crowd(options.scale.channels, options.scale.members)
+  const { scale } = options
+  if (scale !== undefined) making.crowd(scale.channels, scale.members, scale.listed ?? false)
 
   const sight: Sight = {
     ...sightOf(state),

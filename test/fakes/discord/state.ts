@@ -11,6 +11,8 @@ export interface GuildState {
   readonly members: Map<string, { readonly roles: readonly string[]; readonly joined: number }>
   readonly channels: Set<string>
   readonly botRole: string
+  /** Names its members to whoever connects. */
+  listed: boolean
   botIn: boolean
 }
 

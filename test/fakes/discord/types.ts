@@ -191,8 +191,8 @@ export interface DiscordOptions {
   readonly attachmentUrlMs?: number
   /** Privileged intents that are off in the portal. */
   readonly denied?: readonly Privileged[]
-  /** A guild of this size beside the ordinary one. */
-  readonly scale?: { readonly channels: number; readonly members: number }
+  /** A guild of this size beside the ordinary one; `listed`: it names all members, as Discord does only when asked for presences. */
+  readonly scale?: { readonly channels: number; readonly members: number; readonly listed?: boolean }
 }
 
 export interface FakeDiscord extends World, People, Sight, Trouble {

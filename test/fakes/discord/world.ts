@@ -68,6 +68,7 @@ export const openWorld = (state: State) => {
       channels: new Set(),
       botRole,
       botIn: true,
+      listed: false,
     }
     state.guilds.set(id, made)
     state.dispatch({ t: 'GUILD_CREATE', needs: intents.Guilds, d: () => guildCreate(state, made, false) })
@@ -130,8 +131,9 @@ export const openWorld = (state: State) => {
       state.dispatch({ t: 'GUILD_DELETE', needs: intents.Guilds, d: () => ({ id: left.id }) })
     },
     /** For figures about size. */
-    crowd(channels: number, members: number): GuildState {
+    crowd(channels: number, members: number, listed: boolean): GuildState {
       const made = guild('Big Server')
+      made.listed = listed
       for (let at = 0; at < channels; at++) addChannel({ type: 0, name: `channel-${at}`, guild: made.id })
       for (let at = 0; at < members; at++) {
         made.members.set(user(`member${at}`).id, { roles: [], joined: state.now() })
