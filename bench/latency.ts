@@ -1,7 +1,7 @@
 // What the gateway adds to a turn: from "accepted" to the running CLI, and from its last line to the person.
-import { spawn } from 'node:child_process'
+import { epochNow, momentsIn, startDirectly } from './clock.ts'
 import { type Figure, median, ms, percentile } from './figures.ts'
-import { fastAgent, type Gateway, pause, standIn, talk, withGateway, withHome } from './rig.ts'
+import { fastAgent, type Gateway, pause, talk, withGateway, withHome } from './rig.ts'
 
 const messages = 300
 const warmUp = 30
@@ -74,41 +74,4 @@ async function converse(gateway: Gateway, conversation: string, count: number): 
   }
   await chat.close()
   return delays
-}
-
-/** From spawned (spawn returns once the program is loaded in place of the fork) to the first instruction. */
-async function startDirectly(epoch: number): Promise<number> {
-  const child = spawn(standIn, [], { env: { PATH: process.env.PATH ?? '' }, detached: true })
-  const spawned = performance.now()
-  let output = ''
-  child.stdout.on('data', chunk => {
-    output += chunk
-  })
-  child.stdin.end('at once')
-  await new Promise(done => child.on('close', done))
-  const line = JSON.parse(output.trim().split('\n').at(-1) ?? '') as { result: string }
-  return momentsIn(line.result, epoch).first - spawned
-}
-
-/** The CLI tells seconds since the epoch; as times of performance.now() they can be compared with ours. */
-function momentsIn(text: string, epoch: number): { first: number; last: number } {
-  const [first = Number.NaN, last = Number.NaN] = text.split(' ').map(seconds => Number(seconds) * 1000 - epoch)
-  if (Number.isNaN(first) || Number.isNaN(last))
-    throw new Error('bench/stand-in.sh needs bash 5 or later to tell the time')
-  return { first, last }
-}
-
-/**
- * When performance.now() was 0, in milliseconds since the epoch. Date.now() has no fraction, so it is caught at the
- * moment it moves on; to be put aside in that moment makes the answer smaller, hence the largest of a few.
- */
-function epochNow(): number {
-  let best = 0
-  for (let i = 0; i < 3; i++) {
-    const before = Date.now()
-    let now = before
-    while (now === before) now = Date.now()
-    best = Math.max(best, now - performance.now())
-  }
-  return best
 }

@@ -1,19 +1,19 @@
 // What the gateway keeps in memory while nobody speaks, against a Node that only waits.
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { type Figure, times } from './figures.ts'
 import { echo, node, pause, talk, withGateway, withHome } from './rig.ts'
 
-const settleMs = 4000
+export const settleMs = 4000
 const budget = 2
 
 export async function memoryFigures(): Promise<readonly Figure[]> {
-  const bare = spawn(node, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
+  const bare = idleNode()
   try {
     return await withHome(home =>
       withGateway(home, echo, async gateway => {
         await pause(settleMs)
-        const nothing = residentMb(bare.pid ?? 0)
+        const nothing = residentMb(bare.pid)
         const fresh = residentMb(gateway.pid)
         const chat = await talk(gateway, 'memory')
         await chat.say('hello')
@@ -35,7 +35,10 @@ export async function memoryFigures(): Promise<readonly Figure[]> {
   }
 }
 
-function residentMb(pid: number): number {
+/** The least that a program on Node takes. */
+export const idleNode = (): ChildProcess => spawn(node, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
+
+export function residentMb(pid = 0): number {
   const kb = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kb) / 1024
 }
