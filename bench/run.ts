@@ -1,8 +1,9 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history discord backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { acceptFigures } from './accepts.ts'
+import { discordFigures } from './discord.ts'
 import { type Figure, markdownTable, table, verdict } from './figures.ts'
 import { historyFigures } from './history.ts'
 import { latencyFigures } from './latency.ts'
@@ -16,6 +17,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   latency: latencyFigures,
   accepts: acceptFigures,
   history: historyFigures,
+  discord: discordFigures,
 }
 /** Takes minutes and the real CLIs: only when it is named, or with --write. It has a table of its own. */
 const apart = 'backends'
