@@ -37,6 +37,8 @@ export interface Standing {
   readonly guild: string | null
   /** What people call the place, such as `#general of Our Server`. */
   readonly where: string
+  /** When it was written (milliseconds since the epoch), where it may reach us much later; missing: just now. */
+  readonly at?: number
 }
 
 export interface Message {

@@ -136,6 +136,29 @@ test('in no minute do more come in than may, and each minute one word at most', 
   )
 })
 
+test('what was written over hours and is heard at once is not taken for a flood; what was one is', async () => {
+  const { gate } = setup({ users: ['u'], perMinute: 2 })
+  const written = async (at: number) => gate.admit({ ...standing, at }, '')
+  for (let hour = 1; hour <= 50; hour++) expect(await written(hour * 3_600_000)).toEqual({ type: 'in', owner: false })
+  expect(await written(30 * 3_600_000 + 1000)).toEqual({ type: 'in', owner: false })
+  expect(await written(30 * 3_600_000 + 2000)).toEqual({ type: 'too-fast', told: true })
+  expect(await written(30 * 3_600_000 - 2000)).toEqual({ type: 'too-fast', told: false })
+})
+
+test('in no minute are more let in that were written in it, in whatever order they are heard', async () => {
+  const times = fc.array(fc.integer({ min: 0, max: 300_000 }), { maxLength: 60 })
+  await fc.assert(
+    fc.asyncProperty(times, fc.integer({ min: 1, max: 5 }), async (order, perMinute) => {
+      const { gate } = setup({ users: ['u'], perMinute })
+      const admitted: number[] = []
+      for (const at of order) if ((await gate.admit({ ...standing, at }, '')).type === 'in') admitted.push(at)
+      for (const from of admitted)
+        expect(admitted.filter(at => at >= from && at < from + 60_000).length).toBeLessThanOrEqual(perMinute)
+    }),
+    { numRuns: 300 },
+  )
+})
+
 test('a clock that is put back silences nobody', async () => {
   const { gate, pass } = setup({ users: ['u'], perMinute: 1 })
   await gate.admit(standing, '')

@@ -50,7 +50,7 @@ export function openGate({ rules, now, decided, request }: GateParts): Gate {
       const { chat, user, where } = standing
       const known = who(standing)
       if (known === 'owner') return { type: 'in', owner: true }
-      if (known === 'guest') return pace(`${chat}:${user}`)
+      if (known === 'guest') return pace(`${chat}:${user}`, standing.at)
       // Whoever was denied has had an answer.
       const code = decided(chat, user) === 'denied' ? null : await request({ chat, user, name }, where)
       return { type: 'stranger', code }
@@ -60,35 +60,42 @@ export function openGate({ rules, now, decided, request }: GateParts): Gate {
 
 /** What a stranger is told besides the refusal. */
 export const invitation = (code: string): string =>
-  `If you should be let in, pass this code on to the owner within an hour: **${code}** (on the owner's machine: \`npx aetheel pair approve ${code}\`).`
+  `If you should be let in, pass this code on to the owner within an hour: **${code}** (on the owner's machine: \`npx aetheel pair approve ${code}\`; if you are the owner yourself, add \`--owner\`).`
 
 const minute = 60_000
 
 /** So many in any minute; what was turned away does not count. Forgets whoever has been quiet for as long. */
-function openPace(perMinute: number, now: () => number): (person: string) => Verdict {
-  const seen = new Map<string, { times: number[]; toldAt: number }>()
+function openPace(perMinute: number, now: () => number): (person: string, writtenAt?: number) => Verdict {
+  interface Heard {
+    readonly at: number
+    readonly written: number
+  }
+  const seen = new Map<string, { heard: Heard[]; toldAt: number }>()
   let sweptAt = now()
 
   const sweep = (since: number) => {
-    for (const [person, { times, toldAt }] of seen)
-      if ((times.at(-1) ?? 0) <= since && toldAt <= since) seen.delete(person)
+    for (const [person, { heard, toldAt }] of seen)
+      if ((heard.at(-1)?.at ?? 0) <= since && toldAt <= since) seen.delete(person)
   }
 
-  return person => {
+  return (person, writtenAt) => {
     if (perMinute === 0) return { type: 'in', owner: false }
     const at = now()
+    const written = writtenAt ?? at
     const since = at - minute
     if (sweptAt <= since) {
       sweep(since)
       sweptAt = at
     }
-    const one = seen.get(person) ?? { times: [], toldAt: Number.NEGATIVE_INFINITY }
+    const one = seen.get(person) ?? { heard: [], toldAt: Number.NEGATIVE_INFINITY }
     seen.set(person, one)
     // A clock that was put back must not silence anybody for longer.
     const recent = (time: number) => time > since && time <= at
-    one.times = one.times.filter(recent)
-    if (one.times.length < perMinute) {
-      one.times.push(at)
+    one.heard = one.heard.filter(other => recent(other.at))
+    // On both sides: what was missed in several channels does not come in the order in which it was written.
+    const near = one.heard.filter(other => Math.abs(other.written - written) < minute)
+    if (near.length < perMinute) {
+      one.heard.push({ at, written })
       return { type: 'in', owner: false }
     }
     const told = !recent(one.toldAt)

@@ -22,7 +22,7 @@ describe('after a restart', () => {
     expect(texts(stage)).toEqual(['turn 1: one', 'turn 2: two', 'turn 3: three'])
     expect(discord.gateway('identify')).toHaveLength(1)
     expect(discord.gateway('resume')).toHaveLength(1)
-    expect(second.output()).toMatch(/"name":"aetheel","guilds":1,"resumed":true/)
+    expect(second.output()).toMatch(/"bot":"aetheel","guilds":1,"resumed":true/)
     // Told anew after a resume: who, where and in what.
     expect(stage.home.begun().at(-1)?.prompt).toContain('in #general of Our Server]')
   })
@@ -108,6 +108,33 @@ describe('after a restart', () => {
     await stage.start()
     await stage.answer(discord.general, 'turn 2: young enough')
     expect(asked(stage)).toEqual(['one', 'young enough'])
+  })
+
+  test.each([
+    ['resumed', false],
+    ['begun anew', true],
+  ])('a guest who wrote much while it was away wrote it over time: all is answered (session %s)', async (_, gone) => {
+    let ahead = -3_600_000
+    await using stage = await openStage({ now: () => Date.now() + ahead })
+    const { discord } = stage
+    const bob = discord.user('bob')
+    discord.member(discord.home, bob)
+    const env = { ALLOWED_USERS: `discord:${bob.id}`, RATE_LIMIT: '2' }
+    const first = await stage.start(env)
+    discord.say(bob, discord.general, 'one', { mention: true })
+    await stage.answer(discord.general, 'turn 1: one')
+    await first.stop()
+    if (gone) discord.forgetSession()
+    for (let i = 2; i <= 8; i++) {
+      ahead += 120_000
+      discord.say(bob, discord.general, `message ${i}`, { mention: true })
+    }
+    // As many as may be in a minute, and one more.
+    for (let i = 0; i < 2; i++) discord.say(bob, discord.general, `flood ${i}`, { mention: true })
+    await stage.start(env)
+    await stage.answer(discord.general, 'turn 9: flood 0')
+    await stage.answer(discord.general, 'Too fast')
+    expect(asked(stage)).toHaveLength(9)
   })
 
   test('a message that arrives while it stops is answered after the next start', async () => {

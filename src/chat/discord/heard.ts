@@ -1,5 +1,6 @@
 // What of all that is said on Discord is meant for us, and what was asked.
 import type { Attachment, NewEvent, Standing } from '../../base/event.ts'
+import { madeAt } from './snowflake.ts'
 
 export interface Person {
   readonly id: string
@@ -128,7 +129,7 @@ export function eventOf({ id, text, author, member, spot, conversation, attachme
     },
     replyTo: { chat: 'discord', conversation },
     source: 'discord',
-    standing: standingOf(author.id, member?.roles ?? [], spot),
+    standing: { ...standingOf(author.id, member?.roles ?? [], spot), at: madeAt(id) },
   }
 }
 
