@@ -33,6 +33,7 @@ export function logSignal(log: Logger, signal: Signal): void {
   const name = type.replaceAll('-', ' ')
   switch (type) {
     case 'event-refused':
+      return log.warn(signal.why === 'stranger' ? { ...fields, see: 'npx aetheel pair list' } : fields, name)
     case 'event-set-aside':
     case 'letter-refused':
     case 'letter-delayed':

@@ -84,10 +84,12 @@ export type Signal =
   | {
       readonly type: 'chat-ready'
       readonly chat: string
-      /** The bot's name there. */
-      readonly name: string
+      /** What we are called there. */
+      readonly bot: string
       readonly guilds: number
       readonly resumed: boolean
+      /** Which of several connections, such as `2 of 3`, with the guilds of that one; null: there is only one. */
+      readonly shard: string | null
     }
   | { readonly type: 'chat-caught-up'; readonly chat: string; readonly messages: number }
   | { readonly type: 'chat-lost'; readonly chat: string; readonly why: string }

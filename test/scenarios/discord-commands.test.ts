@@ -1,4 +1,6 @@
 // Slash commands, their completion, and threads of our own.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../fakes/temporary.ts'
 import { finals, openStage } from '../harness/discord.ts'
@@ -56,6 +58,57 @@ describe('slash commands', () => {
     ahead = 16 * 60_000
     const answer = await stage.answer(discord.general, 'turn 1: late')
     expect(answer.type).toBe(0)
+  })
+
+  test('a draft that stands when its place is no more becomes the answer all the same, without its button', async () => {
+    let ahead = 0
+    await using stage = await openStage({ now: () => Date.now() + ahead })
+    const { discord } = stage
+    await stage.start()
+    await discord.until(() => discord.commands().puts === 1)
+    const asked = await discord.slash(discord.ada, discord.general, 'ask', { prompt: 'late [[tool:2500]]' })
+    const draft = await discord.until(() => asked.original)
+    expect(JSON.stringify(draft.components)).toContain('stop')
+    ahead = 16 * 60_000
+    const answer = await stage.answer(discord.general, 'turn 1: late')
+    expect(answer).toMatchObject({ id: draft.id, components: [] })
+    expect(discord.answers(discord.general)).toHaveLength(1)
+  })
+
+  test('a file goes with the question, from those who may speak; of one that is refused nothing stays', async () => {
+    await using stage = await openStage()
+    const { discord, home } = stage
+    await stage.start({ MAX_CONCURRENT_QUERIES: '1' })
+    await discord.until(() => discord.commands().puts === 1)
+    const file = { name: 'notes.txt', bytes: 'hello', type: 'text/plain' }
+    const ask = (who = discord.ada, where = discord.general, prompt = 'read it') =>
+      discord.slash(who, where, 'ask', { prompt, file })
+    const kept = ({ id }: { id: string }) => join(home.configDir, 'files/in', id, 'notes.txt')
+
+    const asked = await ask()
+    await discord.until(() => asked.original?.content === 'turn 1: read it')
+    expect(home.begun()[0]?.prompt).toContain(`[Attached: files/in/${asked.id}/notes.txt (text/plain, 5 bytes)]`)
+    expect(readFileSync(kept(asked), 'utf8')).toBe('hello')
+
+    expect(existsSync(kept(await ask(discord.user('eve'))))).toBe(false)
+    await ask(discord.ada, discord.general, 'wait [[tool:3000]]')
+    const busy = await ask(discord.ada, discord.dm(discord.ada))
+    expect(busy).toMatchObject({ first: 'message', ephemeral: true })
+    expect(existsSync(kept(busy))).toBe(false)
+  })
+
+  test('a file that takes long is waited for, after Discord has been told', async () => {
+    await using stage = await openStage()
+    const { discord, home } = stage
+    await stage.start()
+    await discord.until(() => discord.commands().puts === 1)
+    discord.fail('GET /attachments/:channel/:id/:name', { delayMs: 3500 })
+    const file = { name: 'slow.txt', bytes: 'hello', type: 'text/plain' }
+    const asked = await discord.slash(discord.ada, discord.general, 'ask', { prompt: 'read it', file })
+    expect(asked.first).toBe('deferred')
+    expect(home.begun()).toHaveLength(0)
+    await discord.until(() => asked.original?.content === 'turn 1: read it')
+    expect(home.begun()[0]?.prompt).toContain('slow.txt (text/plain, 5 bytes)]')
   })
 
   // GR 6.3

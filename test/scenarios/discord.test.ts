@@ -10,7 +10,7 @@ describe('the connection', () => {
     await using stage = await openStage()
     stage.discord.guild('Another')
     const gateway = await stage.start()
-    expect(gateway.output()).toMatch(/"name":"aetheel","guilds":2,.*chat ready/)
+    expect(gateway.output()).toMatch(/"bot":"aetheel","guilds":2,.*chat ready/)
     expect(stage.discord.connected()).toBe(1)
     expect(await gateway.stop()).toBe(0)
     expect(stage.discord.gateway('close').at(-1)?.detail).toMatchObject({ code: 4200 })
@@ -147,7 +147,7 @@ describe('what is heard', () => {
   test('a stranger is told once how to be let in, and reaches nobody', async () => {
     await using stage = await openStage()
     const { discord } = stage
-    await stage.start()
+    const gateway = await stage.start()
     const eve = discord.user('eve')
     discord.member(discord.home, eve)
     for (const text of ['let me in', 'please', 'now']) discord.say(eve, discord.general, text, { mention: true })
@@ -157,6 +157,7 @@ describe('what is heard', () => {
     expect(finals(discord, discord.general)).toHaveLength(2)
     expect(refusal.content).toMatch(/let in/)
     expect(stage.home.begun()).toHaveLength(1)
+    expect(gateway.output()).toMatch(/"why":"stranger".*"see":"npx aetheel pair list"/)
   })
 
   test('a waiting message follows its edits, and is cancelled with its deletion', async () => {

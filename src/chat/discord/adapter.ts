@@ -6,10 +6,10 @@ import type { Attachment, Changed, EventSink, NewEvent, Place, Refused, Standing
 import type { Tell } from '../../base/signal.ts'
 import type { Chance, Clock } from '../../base/time.ts'
 import { openAnswers, openAskedBook } from './answers.ts'
-import { type AttachmentSeen, fetchAttachments } from './attachments.ts'
+import { type AttachmentSeen, dropAttachments, fetchAttachments } from './attachments.ts'
 import { type CommandShape, definitionsOf, hashOf } from './commands.ts'
 import { openConnection } from './connection.ts'
-import { openDispatches, recallSelf, type Self } from './dispatches.ts'
+import { openDispatches, recallSelf, type Self, shareOf } from './dispatches.ts'
 import { editEveryMs, openDrafts } from './drafts.ts'
 import { keyOf } from './heard.ts'
 import { openRequests } from './http.ts'
@@ -128,6 +128,7 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
   const onInteraction = openInteractions({
     ...{ api, asked, clock, accept, fetch, trouble, learn: places.learnChannel, spot: places.spot },
     ...{ knows: parts.knows, suggest: parts.suggest },
+    drop: message => dropAttachments(message, parts.workspace),
   })
   const heed = openDispatches({
     ...{ clock, marks, places, listening, keepSelf, ready, self: () => self, life: () => life },
@@ -172,9 +173,11 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
     memory.put('self', JSON.stringify(now))
   }
 
-  function ready(resumed: boolean): void {
-    tell({ type: 'chat-ready', chat: name, name: self?.name ?? '', guilds: self?.guilds.length ?? 0, resumed })
-    if (self) void registerCommands(self.app)
+  function ready(resumed: boolean, shard: number): void {
+    const share = self ? shareOf(self, shard) : { guilds: 0, shard: null }
+    tell({ type: 'chat-ready', chat: name, bot: self?.name ?? '', ...share, resumed })
+    // For all connections together.
+    if (self && shard === 0) void registerCommands(self.app)
   }
 
   async function registerCommands(app: string): Promise<void> {

@@ -15,6 +15,8 @@ import { openProgress, type Progress } from './progress.ts'
 import { badToken, closedForGood, troubleOf } from './trouble.ts'
 
 export interface Dispatch {
+  /** The connection that told it, from 0. */
+  readonly shard: number
   readonly t: string
   readonly s: number
   readonly d: unknown
@@ -148,7 +150,7 @@ export function openConnection(parts: ConnectionParts): Connection {
   manager.on(WebSocketShardEvents.Dispatch, (payload, shard) => {
     const { progress } = lineOf(shard)
     progress.began(payload.s)
-    parts.heed(payload).then(
+    parts.heed({ ...payload, shard }).then(
       done => {
         if (!done) return
         progress.ended(payload.s)

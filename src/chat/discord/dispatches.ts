@@ -17,14 +17,17 @@ import type { Dispatch } from './connection.ts'
 import type { Listening } from './listening.ts'
 import type { Marks } from './marks.ts'
 import type { ChannelTold, Places } from './places.ts'
-import { idAt } from './snowflake.ts'
+import { idAt, shardOf } from './snowflake.ts'
 
 /** Who we are there, as Discord last told. */
 export interface Self {
   readonly id: string
   readonly name: string
   readonly app: string
+  /** Of all connections. */
   readonly guilds: readonly string[]
+  /** How many connections there are; missing: one. */
+  readonly shards?: number
 }
 
 export interface DispatchParts {
@@ -34,7 +37,7 @@ export interface DispatchParts {
   readonly listening: Listening
   self(): Self | null
   keepSelf(self: Self): void
-  ready(resumed: boolean): void
+  ready(resumed: boolean, shard: number): void
   interaction(interaction: APIInteraction): Promise<void>
   /** As long as we are there. */
   life(): AbortSignal
@@ -47,14 +50,17 @@ export function openDispatches(parts: DispatchParts): (event: Dispatch) => Promi
   let horizon: string | null = null
   /** Guilds that have yet to be caught up with. */
   const away = new Set<string>()
+  /** Connections that have been up. */
+  const met = new Set<number>()
 
-  return async ({ t, d }) => {
+  return async ({ t, d, shard }) => {
     switch (t) {
       case 'READY':
-        return onReady(d as GatewayReadyDispatchData)
+        return onReady(d as GatewayReadyDispatchData, shard)
       case 'RESUMED':
-        parts.ready(true)
-        return true
+        met.add(shard)
+        parts.ready(true, shard)
+        return caughtUp(true, null)
       case 'GUILD_CREATE':
         return onGuild(d as GatewayGuildCreateDispatchData)
       case 'MESSAGE_CREATE':
@@ -83,16 +89,23 @@ export function openDispatches(parts: DispatchParts): (event: Dispatch) => Promi
     }
   }
 
-  async function onReady({ user, application, guilds }: GatewayReadyDispatchData): Promise<boolean> {
-    parts.keepSelf({ id: user.id, name: user.username, app: application.id, guilds: guilds.map(({ id }) => id) })
-    parts.ready(false)
+  async function onReady(told: GatewayReadyDispatchData, shard: number): Promise<boolean> {
+    const { user, application } = told
+    const guilds = told.guilds.map(({ id }) => id)
+    const shards = told.shard?.[1] ?? 1
+    const elsewhere = (guild: string) => shardOf(guild, shards) !== shard
+    const others = parts.self()?.guilds.filter(elsewhere) ?? []
+    parts.keepSelf({ id: user.id, name: user.username, app: application.id, guilds: [...others, ...guilds], shards })
+    met.add(shard)
+    parts.ready(false, shard)
     marks.hold()
     horizon = marks.horizon()
     // Nothing from before our time is answered.
     if (horizon === null) marks.beginAt(idAt(clock.now()))
-    away.clear()
-    for (const { id } of guilds) away.add(id)
-    return caughtUp(await listening.catchUp(null, horizon, parts.life()), null)
+    for (const guild of away) if (!elsewhere(guild)) away.delete(guild)
+    for (const guild of guilds) away.add(guild)
+    // Direct messages come by the first connection.
+    return caughtUp(shard !== 0 || (await listening.catchUp(null, horizon, parts.life())), null)
   }
 
   async function onGuild(guild: GatewayGuildCreateDispatchData): Promise<boolean> {
@@ -107,7 +120,7 @@ export function openDispatches(parts: DispatchParts): (event: Dispatch) => Promi
   /** Once all that was missed is dealt with, the next start begins from where we are by then. */
   function caughtUp(done: boolean, guild: string | null): boolean {
     if (done && guild !== null) away.delete(guild)
-    if (done && away.size === 0) marks.release()
+    if (done && away.size === 0 && met.size === (parts.self()?.shards ?? 1)) marks.release()
     return done
   }
 
@@ -134,6 +147,13 @@ export function openDispatches(parts: DispatchParts): (event: Dispatch) => Promi
     const self = parts.self()
     if (self) parts.keepSelf({ ...self, guilds: self.guilds.filter(one => one !== id) })
   }
+}
+
+/** How many guilds a connection tells of, and which of several it is; null: it is the only one. */
+export function shareOf({ guilds, shards = 1 }: Self, shard: number): { guilds: number; shard: string | null } {
+  if (shards === 1) return { guilds: guilds.length, shard: null }
+  const own = guilds.filter(guild => shardOf(guild, shards) === shard)
+  return { guilds: own.length, shard: `${shard + 1} of ${shards}` }
 }
 
 export function recallSelf(memory: ChatMemory): Self | null {

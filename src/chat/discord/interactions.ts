@@ -19,6 +19,8 @@ export interface InteractionParts {
   spot(channel: string, guild: string | null): Promise<Spot>
   accept(event: NewEvent): Promise<Accepted | Duplicate | Refused>
   fetch(message: string, files: readonly AttachmentSeen[]): Promise<readonly Attachment[]>
+  /** Takes the files of a message away again. */
+  drop(message: string): Promise<void>
   /** Somebody who may speak here. */
   knows(standing: Standing): boolean
   /** What may follow a command. */
@@ -65,7 +67,9 @@ export function openInteractions(parts: InteractionParts) {
     const attachments = known && said.files.length > 0 ? await parts.fetch(id, said.files) : []
     const { text, author, member } = said
     const words = { id, text, author, spot, conversation: said.channel, attachments }
-    return parts.accept(eventOf(member ? { ...words, member } : words))
+    const answer = await parts.accept(eventOf(member ? { ...words, member } : words))
+    if (answer.type === 'refused' && attachments.length > 0) await parts.drop(id)
+    return answer
   }
 
   /** What is refused quickly is told to them alone; everything else gets its answer when it is there. */

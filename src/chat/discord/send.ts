@@ -130,9 +130,14 @@ export function openSending(parts: SendingParts): Sending {
       if (dead) return
       const command = await asked.open(about)
       const shown = { content, components: stopButton, allowed_mentions: allowed() }
-      if (command) return void (await api.interactions.editReply(command.app, command.token, shown))
-      const channel = await threads.channelOf(place.conversation)
       const there = answers.draftOf(about)
+      if (command) {
+        // Known by its id: when the command cannot be answered any more, it is a message of ours like any other.
+        const edited = api.interactions.editReply(command.app, command.token, shown)
+        const known = edited.then(({ id }) => id === there || answers.drafted(about, id))
+        if (await unlessGone(known)) return
+      }
+      const channel = await threads.channelOf(place.conversation)
       if (there !== null && (await unlessGone(api.channels.editMessage(channel, there, shown)))) return
       const { id } = await create(channel, about, key, { content, files: [] }, { components: stopButton })
       answers.drafted(about, id)

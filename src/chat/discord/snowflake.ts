@@ -15,5 +15,8 @@ export const compareIds = (a: string, b: string): number =>
 
 export const laterOf = (a: string, b: string): string => (compareIds(a, b) < 0 ? b : a)
 
+/** Which of so many connections tells of a guild. */
+export const shardOf = (guild: string, shards: number): number => Number((BigInt(guild) >> 22n) % BigInt(shards))
+
 /** The id just below. */
 export const before = (id: string): string => String(BigInt(id) - 1n)

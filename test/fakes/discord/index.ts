@@ -106,6 +106,7 @@ const openState = (options: DiscordOptions): State => {
     channels: new Map(),
     messages: new Map(),
     interactions: new Map(),
+    given: new Map(),
     denied: new Set(options.denied ?? []),
     nonces: new Map(),
     nonceMs: options.nonceMs ?? 5 * 60_000,

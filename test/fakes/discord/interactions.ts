@@ -2,9 +2,17 @@
 
 import { asJson, asList, type Upload } from './body.ts'
 import type { Commands, Registered } from './commands.ts'
-import { blank, change, draft, erase, place } from './posting.ts'
+import { blank, change, draft, erase, fileOf, place } from './posting.ts'
 import { openForm, refusal } from './refusal.ts'
-import { allPermissions, channelShape, guildShape, memberShape, messageShape, userShape } from './shape.ts'
+import {
+  allPermissions,
+  attachmentShape,
+  channelShape,
+  guildShape,
+  memberShape,
+  messageShape,
+  userShape,
+} from './shape.ts'
 import {
   type ChannelState,
   type InteractionState,
@@ -13,7 +21,7 @@ import {
   messageFlags,
   type State,
 } from './state.ts'
-import type { FirstAnswer, SlashOptions } from './types.ts'
+import type { FileGiven, FirstAnswer, SlashOptions } from './types.ts'
 
 const answerWithinMs = 3000
 const tokenLivesMs = 15 * 60_000
@@ -182,7 +190,11 @@ export const openInteractions = (state: State, commands: Commands) => {
       const [name = '', ...path] = line.split(' ')
       const command = commands.offered(channel.guild, name)
       if (command === null) throw new Error(`Discord offers no /${name} here`)
-      return typedInto(command, path, options, focused)
+      return typedInto(command, path, options, focused, file => {
+        const given = fileOf(state, file)
+        state.given.set(given.id, given)
+        return attachmentShape(state, channel.id, given)
+      })
     },
   }
 }
@@ -194,7 +206,9 @@ const typedInto = (
   path: readonly string[],
   options: SlashOptions,
   focused: { readonly name: string; readonly value: string } | null,
+  upload: (file: FileGiven) => Json,
 ): Json => {
+  const attachments: Record<string, Json> = {}
   let defined = asList(command.options)
   const steps: Json[] = []
   for (const step of path) {
@@ -221,7 +235,11 @@ const typedInto = (
     if (choices.length > 0 && !choices.some(choice => choice.value === value)) {
       throw new Error(`${String(value)} is no choice for ${name} of /${command.name}`)
     }
-    return [{ name, type: option.type, value }]
+    if ((option.type === 11) !== (typeof value === 'object')) throw new Error(`${name} takes something else`)
+    if (typeof value !== 'object') return [{ name, type: option.type, value }]
+    const file = upload(value)
+    attachments[String(file.id)] = file
+    return [{ name, type: option.type, value: file.id }]
   })
   if (focused !== null && !defined.some(option => option.name === focused.name)) {
     throw new Error(`/${command.name} has no option ${focused.name}`)
@@ -230,7 +248,8 @@ const typedInto = (
     (inner, step) => [{ name: step.name, type: step.type, options: inner }],
     filled,
   )
-  return { id: command.id, name: command.name, type: command.type, options: nested }
+  const resolved = Object.keys(attachments).length === 0 ? {} : { resolved: { attachments } }
+  return { id: command.id, name: command.name, type: command.type, options: nested, ...resolved }
 }
 
 const interactionShape = (state: State, interaction: InteractionState, channel: ChannelState): Json => {

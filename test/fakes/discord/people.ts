@@ -1,7 +1,7 @@
 // What people do in the fake's world, and what a test sees of what came of it.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Interactions } from './interactions.ts'
-import { blank, erase, place, remember, whomItPings } from './posting.ts'
+import { blank, erase, fileOf, place, remember, whomItPings } from './posting.ts'
 import { attachmentUrl, channelEvent, messageEvent } from './shape.ts'
 import {
   type ChannelState,
@@ -141,13 +141,7 @@ export const openPeople = (state: State, interactions: Interactions): People => 
         pinged: pings,
         reference: reply?.id ?? null,
         webhook: options.webhook === true ? state.nextId() : null,
-        attachments: (options.attachments ?? []).map(file => ({
-          id: state.nextId(),
-          name: file.name,
-          type: file.type ?? null,
-          description: null,
-          bytes: Buffer.from(file.bytes as Uint8Array),
-        })),
+        attachments: (options.attachments ?? []).map(file => fileOf(state, file)),
       })
       if (isThread(channel)) channel.joined.add(user.id)
       return messageView(state, place(state, message))

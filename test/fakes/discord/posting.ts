@@ -13,7 +13,7 @@ import {
   need,
   type State,
 } from './state.ts'
-import type { Pinged } from './types.ts'
+import type { FileGiven, Pinged } from './types.ts'
 
 /** What code shows is not a mention. */
 const withoutCode = (text: string): string => text.replace(/```[\s\S]*?```|``[\s\S]*?``|`[^`\n]*`/g, ' ')
@@ -88,6 +88,15 @@ export const joinBot = (state: State, channel: ChannelState): void => {
   state.dispatch(channelEvent(state, 'THREAD_CREATE', channel))
   state.dispatch(joinEvent(state, channel))
 }
+
+/** A file as somebody hands it over. */
+export const fileOf = (state: State, { name, bytes, type }: FileGiven): AttachmentState => ({
+  id: state.nextId(),
+  name,
+  type: type ?? null,
+  description: null,
+  bytes: Buffer.from(bytes as Uint8Array),
+})
 
 export const blank = (
   state: State,

@@ -127,7 +127,12 @@ export const openRest = (state: State, routes: () => readonly Route[]) => {
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', state.origin())
-    if (url.pathname.startsWith('/attachments/')) return download(state, url, response)
+    if (url.pathname.startsWith('/attachments/')) {
+      // Of what can befall a request, a download knows only the delay.
+      const { delayMs = 0 } = failureFor('GET', url.pathname) ?? {}
+      await new Promise(resolve => setTimeout(resolve, delayMs).unref())
+      return download(state, url, response)
+    }
     const method = request.method ?? 'GET'
     const [, version, rest] = /^\/api\/v(\d+)(\/.*)$/.exec(url.pathname) ?? []
     // The library writes `%40me`.
@@ -213,7 +218,8 @@ export const openRest = (state: State, routes: () => readonly Route[]) => {
 const download = (state: State, url: URL, response: ServerResponse): void => {
   const [, , channel, id] = url.pathname.split('/')
   const messages = state.channels.get(channel ?? '') === undefined ? [] : [...state.messages.values()]
-  const file = messages.flatMap(message => message.attachments).find(attachment => attachment.id === id)
+  const posted = messages.flatMap(message => message.attachments).find(attachment => attachment.id === id)
+  const file = posted ?? state.given.get(id ?? '')
   if (file === undefined || !signedWell(state, url)) {
     response.writeHead(404, { 'content-type': 'text/plain' }).end('This content is no longer available.')
     return

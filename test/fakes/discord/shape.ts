@@ -170,7 +170,7 @@ export const signedWell = (state: State, url: URL): boolean => {
   return sign(url.pathname, ex) === url.searchParams.get('hm') && Number.parseInt(ex, 16) * 1000 > state.now()
 }
 
-const attachmentShape = (state: State, channel: string, attachment: AttachmentState): Json => ({
+export const attachmentShape = (state: State, channel: string, attachment: AttachmentState): Json => ({
   id: attachment.id,
   filename: attachment.name,
   size: attachment.bytes.length,

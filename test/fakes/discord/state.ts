@@ -104,6 +104,8 @@ export interface State {
   readonly channels: Map<string, ChannelState>
   readonly messages: Map<string, MessageState>
   readonly interactions: Map<string, InteractionState>
+  /** Files given to a command; no message has them. */
+  readonly given: Map<string, AttachmentState>
   readonly denied: Set<Privileged>
   readonly nonces: Map<string, MessageState>
   readonly nonceMs: number

@@ -89,7 +89,7 @@ export interface SayOptions {
   readonly webhook?: boolean
 }
 
-export type SlashOptions = Readonly<Record<string, string | number | boolean>>
+export type SlashOptions = Readonly<Record<string, string | number | boolean | FileGiven>>
 
 export type FirstAnswer = 'message' | 'deferred' | 'deferred-update' | 'update' | 'choices' | 'modal'
 
