@@ -230,6 +230,13 @@ test('values may be written in JSON or as text', async () => {
   })
 })
 
+test('a token of a chat that nobody switched on is warned about; one that was switched off is meant', async () => {
+  const warnings = async (env: Record<string, string>) => (await good({ DISCORD_BOT_TOKEN: 'abc', ...env })).warnings
+  expect(await warnings({})).toEqual([expect.stringContaining('DISCORD=true')])
+  expect(await warnings({ DISCORD: 'false' })).toEqual([])
+  expect(await warnings({ DISCORD: 'true' })).toEqual([])
+})
+
 test('blanks around a value do not count', async () => {
   expect((await good({ HTTP_PORT: ' 81 ', DISCORD_BOT_TOKEN: 'abc\n' })).config).toMatchObject({
     http: { port: 81 },

@@ -155,7 +155,7 @@ function textsIn(value: JsonValue): string[] {
 }
 
 /** Rules between options. A credential is needed by the part that uses it. */
-function checkTogether({ values, bad }: Settled, { problems, warnings }: Remarks): void {
+function checkTogether({ values, from, bad }: Settled, { problems, warnings }: Remarks): void {
   const report = (key: OptionKey, why: string): void => {
     if (bad.has(key)) return
     problems.push({ key, env: options[key].env, flag: null, from: null, value: null, why })
@@ -164,6 +164,11 @@ function checkTogether({ values, bad }: Settled, { problems, warnings }: Remarks
     report(
       'discord.bot_token',
       'is not set; must be set while Discord is on (discord.enabled): https://discord.com/developers/applications, your application, Bot, Reset Token',
+    )
+  }
+  if (from.get('discord.enabled') === 'default' && values['discord.bot_token'] !== null) {
+    warnings.push(
+      'DISCORD_BOT_TOKEN is set, but Discord is off: set DISCORD=true to connect, or DISCORD=false to keep it off',
     )
   }
   if (values['agent.backend'] === 'claude-sdk' && values['anthropic.api_key'] === null) {

@@ -26,12 +26,16 @@ export async function discordChecks({ discord }: Config, signal: AbortSignal): P
       return [{ name, status: 'fail', detail: `${api} cannot be reached (${look.why})`, fix: 'Check the network.' }]
     case 'good': {
       const { guilds, invite } = look
-      const where = guilds === 0 ? 'in no server yet' : `in ${guilds} ${guilds === 1 ? 'server' : 'servers'}`
-      const bot: Check = {
-        name,
-        status: guilds === 0 ? 'warn' : 'ok',
-        detail: `${look.name}, ${where}; to take it into a server, open ${invite}`,
-      }
+      const where = `in ${guilds} ${guilds === 1 ? 'server' : 'servers'}`
+      const bot: Check =
+        guilds === 0
+          ? {
+              name,
+              status: 'warn',
+              detail: `${look.name}, in no server yet`,
+              fix: `Open ${invite} and choose your server.`,
+            }
+          : { name, status: 'ok', detail: `${look.name}, ${where}; to take it into another, open ${invite}` }
       if (look.mayRead || !messageContent) return [bot]
       const fix = `Open ${portal}, choose your application, then Bot, switch on Message Content Intent under Privileged Gateway Intents, and save. Or set DISCORD_MESSAGE_CONTENT=false.`
       return [bot, { name, status: 'fail', detail: 'it may not read messages: the Message Content Intent is off', fix }]

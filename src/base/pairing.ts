@@ -41,7 +41,7 @@ export type Denial = { readonly type: 'denied'; readonly person: Person } | { re
 /** Where the owner decides about strangers. */
 export interface PairingDesk {
   list(): Promise<PairingList>
-  /** By the code that they were shown; somebody who was denied before, by their user. */
+  /** By the code that they were shown; somebody about whom was decided before, by their user. */
   approve(code: string, owner: boolean): Promise<Approval>
   /** By a code or a user: not let in, not any more, and from then on not answered. */
   deny(whom: string): Promise<Denial>

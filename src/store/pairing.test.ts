@@ -143,11 +143,19 @@ test('whoever is denied hears nothing more, and is let in again by name alone', 
   expect(pairing.decided('discord', '1234')).toBe('denied')
 })
 
-test('nobody is approved by name who was not denied before', async () => {
+test('nobody is approved by name about whom nothing was decided', async () => {
   await ask()
   for (const name of ['1234', 'discord:1234', 'discord:99', 'Ada', ''])
     expect(await pairing.approve(name, true)).toEqual({ type: 'unknown' })
   expect(pairing.anybody()).toBe(false)
+})
+
+test('a guest becomes an owner by name, and an owner a guest', async () => {
+  await pairing.approve(await must(ask()), false)
+  expect(await pairing.approve('discord:1234', true)).toEqual({ type: 'approved', person: ada, owner: true })
+  expect(pairing.decided('discord', '1234')).toBe('owner')
+  await pairing.approve('1234', false)
+  expect(pairing.decided('discord', '1234')).toBe('guest')
 })
 
 test('a user that is not known can be denied in full, and a name that fits two cannot', async () => {

@@ -103,8 +103,8 @@ export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): P
     if (now < lockedUntil) return { type: 'locked', leftMs: lockedUntil - now }
     const row = requestOf(given)
     if (row && row.at <= now - validMs) return { type: 'expired', person: personOf(row) }
-    const denied = row ? null : personCalled(given.trim())
-    const person = row ?? (denied?.decision === 'denied' ? denied : null)
+    const known = row ? null : personCalled(given.trim())
+    const person = row ?? (known?.decision === undefined ? null : known)
     if (!person) {
       wrongAt = [...wrongAt.filter(at => at > now - wrong.withinMs), now]
       if (wrongAt.length < wrong.most) return { type: 'unknown' }

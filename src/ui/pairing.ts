@@ -4,7 +4,9 @@ import type { Approval, Denial, Person } from '../base/pairing.ts'
 export function approvalInWords(approval: Approval): string {
   switch (approval.type) {
     case 'approved':
-      return `${calledBy(approval.person)} ${approval.owner ? 'is an owner of this gateway now' : 'may speak now'}.`
+      return approval.owner
+        ? `${calledBy(approval.person)} is an owner of this gateway now.`
+        : `${calledBy(approval.person)} may speak now, as a guest ("npx aetheel pair approve ${nameOf(approval.person)} --owner" makes an owner of them).`
     case 'expired':
       return `This code has expired; it was for ${calledBy(approval.person)}. Once they write again they get a new one.`
     case 'unknown':

@@ -19,6 +19,9 @@ test('it says who the bot is, and prints the link that invites it with exactly w
   const link = `https://discord.com/oauth2/authorize?client_id=${stage.discord.applicationId}&scope=bot+applications.commands&permissions=309237746688`
   expect(checks).toEqual([{ name: 'discord', status: 'ok', detail: expect.stringContaining(link) }])
   expect(checks[0]?.detail).toMatch(/^aetheel, in 1 server;/)
+  stage.discord.leave(stage.discord.home)
+  const alone = await doctor(stage)
+  expect(alone.checks).toMatchObject([{ status: 'warn', fix: `Open ${link} and choose your server.` }])
 })
 
 test('an intent that is off, and a token that is wrong, come with where to click', async () => {

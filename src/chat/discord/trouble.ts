@@ -31,7 +31,7 @@ const words: Readonly<Record<number, string>> = {
   50006: 'there was nothing in it that Discord shows',
   50007: 'this person takes no direct messages from me',
   50013:
-    'I lack a permission there: Send Messages (in threads Send Messages in Threads, for files Attach Files); see `aetheel doctor`',
+    'I lack a permission there: Send Messages (in threads Send Messages in Threads, for files Attach Files). The invite link of `npx aetheel doctor` has them all',
   50083: 'the thread is archived and locked',
 }
 

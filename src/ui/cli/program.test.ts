@@ -313,7 +313,7 @@ test.each<[string, readonly string[], Partial<PairingDesk>, number, string]>([
     ['approve', 'k7qm4xwd'],
     { approve: async (_, owner) => ({ type: 'approved', person: eve, owner }) },
     0,
-    'Eve (discord:66) may speak now.',
+    'Eve (discord:66) may speak now, as a guest',
   ],
   [
     'approved as owner',

@@ -128,7 +128,7 @@ function addPair(program: Command, ports: CliPorts, terminal: Terminal, action: 
   const approve = pair
     .command('approve')
     .description('let somebody in by the code that they were shown')
-    .argument('<code>', 'the code; or chat:user of somebody whom you denied before')
+    .argument('<code>', 'the code; or chat:user, as the list shows it, of somebody you decided about before')
     .option('--owner', 'as an owner, who may do everything')
     .action(
       action(async (flags, [code = '']) =>
@@ -142,7 +142,11 @@ function addPair(program: Command, ports: CliPorts, terminal: Terminal, action: 
     .action(action(async (flags, [whom = '']) => (await load()).denyPairing(ports, terminal, flags, whom)))
   examples(pair, ['npx aetheel pair list', 'npx aetheel pair approve K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
   examples(list, ['npx aetheel pair list', 'npx aetheel pair list --json'])
-  examples(approve, ['npx aetheel pair approve K7QM-4XWD --owner', 'npx aetheel pair approve k7qm4xwd'])
+  examples(approve, [
+    'npx aetheel pair approve K7QM-4XWD --owner',
+    'npx aetheel pair approve k7qm4xwd',
+    'npx aetheel pair approve discord:1234 --owner',
+  ])
   examples(deny, ['npx aetheel pair deny K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
 }
 
