@@ -58,7 +58,8 @@ export const options = {
   'agent.cli_path': optional({
     env: 'BACKEND_CLI_PATH',
     kind: text,
-    description: "Path of the backend's program. Not set: looked up on PATH.",
+    description:
+      'Path of the program of the chosen backend (AGENT_BACKEND) only. Not set, and for all others: looked up on PATH.',
   }),
   'agent.model': optional({
     env: 'BACKEND_MODEL',

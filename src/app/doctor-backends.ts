@@ -9,6 +9,7 @@ import {
   type Login,
   loginOf,
   openBackend,
+  pathHint,
 } from '../run/index.ts'
 import type { Check } from '../ui/index.ts'
 import { sampleTurn } from './backends.ts'
@@ -90,7 +91,12 @@ function choiceCheck(choice: Choice, { config, values }: Ready): Check {
     }
   const [first] = dialects
   const detail = 'no agent CLI was found, so only echo answers, which repeats what you write'
-  return { name, status: 'warn', detail, ...(first ? { fix: `For example ${first.name}: ${first.install}` } : {}) }
+  return {
+    name,
+    status: 'warn',
+    detail,
+    ...(first ? { fix: `For example ${first.name}: ${first.install} ${pathHint}` } : {}),
+  }
 }
 
 /** `stand-by`: named in the configuration beside the chosen one. */
@@ -115,7 +121,7 @@ async function look(
   const { name } = backend
   const dialect = dialects.find(one => one.name === name)
   const result = await backend.check(signal)
-  const install = dialect?.install ?? ''
+  const install = dialect ? (importance === 'chosen' ? `${dialect.install} ${pathHint}` : dialect.install) : ''
   const words = wordsOf(name, result, install)
   if (!result.ok) {
     const program = (importance === 'chosen' ? parts.program : null) ?? name

@@ -1,5 +1,5 @@
 // One turn of one agent.
-export { type BackendParts, type Choice, chooseBackend, dialects, openBackend } from './backends/index.ts'
+export { type BackendParts, type Choice, chooseBackend, dialects, openBackend, pathHint } from './backends/index.ts'
 export { type Login, loginOf } from './login.ts'
 export { openPool } from './pool.ts'
 export { treeMemory } from './proc.ts'

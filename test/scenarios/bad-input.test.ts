@@ -201,7 +201,7 @@ describe('at the start', () => {
 
   test.concurrent('a CLI that was asked for and is not there is named, with how to install it', async ({ expect }) => {
     expect(await refusal({ AGENT_BACKEND: 'claude', PATH: '/nowhere' })).toMatch(
-      /^aetheel: claude: the program "claude" was not found\. Install it with `npm install/,
+      /^aetheel: claude: the program "claude" was not found\. Install it with `npm install.*BACKEND_CLI_PATH/,
     )
     expect(await refusal({ AGENT_BACKEND: 'claude', BACKEND_CLI_PATH: '/nowhere/claude' })).toContain('/nowhere/claude')
     expect(await refusal({ AGENT_BACKEND: 'claude', BACKEND_CLI_PATH: '/bin/false' })).toMatch(

@@ -140,6 +140,9 @@ test('a chosen program that is missing or broken fails, with how to get it', asy
   const beside = await here.doctor([], { AGENT_BACKEND: 'echo' })
   expect(beside.code).toBe(0)
   expect(beside.out).toMatch(/^warn {2}gemini .* does not run/m)
+  // That names the program of the chosen one only.
+  expect(broken.out).toContain('BACKEND_CLI_PATH')
+  expect(beside.out).not.toContain('BACKEND_CLI_PATH')
 })
 
 test('--live proves it with a real turn and leaves nothing behind', async () => {

@@ -13,8 +13,7 @@ export const claude: Dialect = {
   name: 'claude',
   takesSessionIds: true,
   countsSteps: true,
-  install:
-    'Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`, or name its path in BACKEND_CLI_PATH.',
+  install: 'Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`.',
   credentials: {
     variables: [
       'ANTHROPIC_API_KEY',

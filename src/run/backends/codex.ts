@@ -19,8 +19,7 @@ export const codex: Dialect = {
   name: 'codex',
   takesSessionIds: false,
   countsSteps: false,
-  install:
-    'Install it with `npm install -g @openai/codex` and log in once with `codex login`, or name its path in BACKEND_CLI_PATH.',
+  install: 'Install it with `npm install -g @openai/codex` and log in once with `codex login`.',
   credentials: { variables: ['CODEX_API_KEY', 'OPENAI_API_KEY'], files: ['.codex/auth.json'] },
   files: mcpFiles,
   environment(turn, _, inherited) {

@@ -23,8 +23,7 @@ export const gemini: Dialect = {
   name: 'gemini',
   takesSessionIds: true,
   countsSteps: false,
-  install:
-    'Install it with `npm install -g @google/gemini-cli` and log in once with `gemini`, or name its path in BACKEND_CLI_PATH.',
+  install: 'Install it with `npm install -g @google/gemini-cli` and log in once with `gemini`.',
   credentials: {
     variables: [
       ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_APPLICATION_CREDENTIALS'],

@@ -31,23 +31,26 @@ export type Choice =
     }
   | { readonly ok: false; readonly why: string }
 
+/** For the one that was chosen only: the others are always looked up on PATH. */
+export const pathHint = 'If it is not on PATH, name its path in BACKEND_CLI_PATH.'
+
 /** `wanted` null: the first CLI found on PATH, else echo, which says so. */
 export function chooseBackend(wanted: string | null, parts: BackendParts): Choice {
   if (wanted !== null) {
-    const backend = openBackend(wanted, parts)
+    const backend = openBackend(wanted, parts, pathHint)
     const known = [...dialects.map(one => one.name), claudeSdk, 'echo'].join(', ')
     return backend
       ? { ok: true, backend, note: wanted === 'echo' ? 'it repeats what you write' : '' }
       : { ok: false, why: `AGENT_BACKEND=${wanted} is not part of this version; it has: ${known}.` }
   }
   const found = dialects.find(one => findProgram(parts.program ?? one.name, parts.environment.PATH))
-  const backend = found && openBackend(found.name, parts)
+  const backend = found && openBackend(found.name, parts, pathHint)
   if (found && backend) {
     const note = found === dialects[0] ? '' : `AGENT_BACKEND is not set, and ${found.name} is the first that was found`
     return { ok: true, backend, note }
   }
   const names = dialects.map(one => one.name).join(', ')
-  const howTo = `For example ${claude.name}: ${claude.install}`
+  const howTo = `For example ${claude.name}: ${claude.install} ${pathHint}`
   return {
     ok: true,
     backend: echo(
@@ -58,12 +61,14 @@ export function chooseBackend(wanted: string | null, parts: BackendParts): Choic
   }
 }
 
-/** By its name; null: we do not have it. */
-export function openBackend(name: string, parts: BackendParts): Backend | null {
+/** By its name; null: we do not have it. `hint`: what else to do where its program is missing. */
+export function openBackend(name: string, parts: BackendParts, hint = ''): Backend | null {
   if (name === 'echo') return echo(parts.clock, 'This is the echo backend: it repeats what you write.')
   if (name === claudeSdk) return openClaudeSdk(parts)
   const dialect = dialects.find(one => one.name === name)
-  return dialect ? openCliBackend(dialect, { ...parts, program: parts.program ?? dialect.name }) : null
+  if (!dialect) return null
+  const install = `${dialect.install} ${hint}`.trim()
+  return openCliBackend({ ...dialect, install }, { ...parts, program: parts.program ?? dialect.name })
 }
 
 const echo = (clock: Clock, introduction: string) => openEcho({ clock, pauseMs: 15, introduction })

@@ -22,8 +22,7 @@ export const opencode: Dialect = {
   name: 'opencode',
   takesSessionIds: false,
   countsSteps: true,
-  install:
-    'Install it with `npm install -g opencode-ai` and log in once with `opencode auth login`, or name its path in BACKEND_CLI_PATH.',
+  install: 'Install it with `npm install -g opencode-ai` and log in once with `opencode auth login`.',
   credentials: {
     variables: [...keys, 'OPENCODE_AUTH_CONTENT', 'OPENCODE_CONFIG', 'OPENCODE_CONFIG_CONTENT'],
     files: [

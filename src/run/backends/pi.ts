@@ -45,8 +45,7 @@ export const pi: Dialect = {
   name: 'pi',
   takesSessionIds: true,
   countsSteps: false,
-  install:
-    'Install it with `npm install -g @earendil-works/pi-coding-agent` and log in once with `pi`, or name its path in BACKEND_CLI_PATH.',
+  install: 'Install it with `npm install -g @earendil-works/pi-coding-agent` and log in once with `pi`.',
   credentials: { variables: keys, files: ['.pi/agent/auth.json', '.pi/agent/models.json'] },
   files: () => ({}),
   environment: () => ({ PI_OFFLINE: '1' }),
