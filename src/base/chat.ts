@@ -63,6 +63,9 @@ export interface Letter {
   readonly files?: readonly string[]
 }
 
+/** The event that a letter or a draft of this key tells of. */
+export const eventOfLetter = (key: string): string => key.replace(/#(?:draft|final(?:-\d+)?|notice-[^#]*)$/, '')
+
 /** What a chat remembers over a restart. A kill does not undo what was put, a power cut may. */
 export interface ChatMemory {
   get(name: string): string | null

@@ -67,8 +67,12 @@ export interface Lanes<Item> {
   knows(key: string): Promise<boolean>
   /** Stores an item that is dealt with already, together with what follows from it. Duplicate: its key is known. */
   file(lane: LaneKey, key: string, item: Item, followUps: readonly FollowUp[]): Promise<'filed' | 'duplicate'>
-  /** Works until the signal; resolves when the last handler has ended. What waits stays on disk. */
-  work(handle: (item: Taken<Item>, signal: AbortSignal) => Promise<Outcome>, signal: AbortSignal): Promise<void>
+  /** Works until the signal, on that lane alone if one is named; resolves when the last handler has ended. What waits stays on disk. */
+  work(
+    handle: (item: Taken<Item>, signal: AbortSignal) => Promise<Outcome>,
+    signal: AbortSignal,
+    only?: LaneKey,
+  ): Promise<void>
   /** Edits (or with null: cancels) what waits. False: it does not wait (any more). */
   change(key: string, item: Item | null): Promise<boolean>
   /** Cancels everything that waits in a lane; returns the keys. */

@@ -1,6 +1,6 @@
 // WebChat: the chat of the browser page, the terminal and other programs, over WebSocket or HTTP.
 
-import type { ChatAdapter, Letter, Outgoing, Posted } from '../base/chat.ts'
+import { type ChatAdapter, eventOfLetter, type Letter, type Outgoing, type Posted } from '../base/chat.ts'
 import type { Accepted, Changed, Duplicate, EventSink, Message, NewEvent, Place, Refused } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
 import type { MessageReply, NewMessage, Socket } from '../base/socket.ts'
@@ -146,7 +146,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
   }
 
   async function post(place: Place, message: Outgoing): Promise<Posted> {
-    const id = message.about ?? ''
+    const id = message.about ?? eventOfLetter(message.key)
     const { conversation } = place
     const posted = { type: 'posted', ref: { place, id } } as const
     if (message.kind === 'draft') {

@@ -41,6 +41,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
   const backgroundAtOnce = Math.max(1, rules.atOnce - 2)
   let inBackground = 0
   let handle: Handle<Item> | null = null
+  let only: LaneKey | null = null
   let running = 0
   let waitingCount = 0
   let arriving = 0
@@ -80,7 +81,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
   function pump(slept = 0): void {
     const now = Math.max(clock.now(), slept)
     while (handle && running < rules.atOnce) {
-      const lane = mirror.next(now, inBackground < backgroundAtOnce)
+      const lane = mirror.next(now, inBackground < backgroundAtOnce, only)
       if (!lane) break
       occupy(lane)
       void takeAndRun(lane, handle, now)
@@ -205,9 +206,9 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     return { type: 'accepted', id: row.id, position }
   }
 
-  function hasPlace({ background }: Lane, now: number): boolean {
-    if (running >= rules.atOnce) return false
-    return !background || (inBackground < backgroundAtOnce && mirror.next(now, true) === null)
+  function hasPlace({ key, background }: Lane, now: number): boolean {
+    if (running >= rules.atOnce || (only !== null && key !== only)) return false
+    return !background || (inBackground < backgroundAtOnce && mirror.next(now, true, only) === null)
   }
 
   function refusal(lane: Lane, isNew: boolean, depth: number, now: number): 'busy' | 'full' | null {
@@ -278,9 +279,10 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     file: async (key, itemKey, item, followUps) =>
       (await shelf.file(box, key, itemKey, JSON.stringify(item), followUps)) ? 'filed' : 'duplicate',
 
-    async work(run, signal) {
+    async work(run, signal, lane) {
       if (signal.aborted) return
       handle = run
+      only = lane ?? null
       pump()
       await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
       handle = null

@@ -29,8 +29,8 @@ export interface Mirror {
   awake(): Iterable<Lane>
   /** To be called after each change of a lane: drops it when nothing is left, passes over it while it only sleeps. */
   changed(lane: Lane): void
-  /** The free lane whose head has waited longest and is due; a background lane only if one may run and no other is due. */
-  next(now: number, background: boolean): Lane | null
+  /** The free lane whose head has waited longest and is due; a background lane only if one may run and no other is due. `only`: no other than this one. */
+  next(now: number, background: boolean, only: LaneKey | null): Lane | null
   /** When the next put-off head falls due; Infinity if none does. */
   nextDue(now: number): number
   /** Lanes, but for background ones, that run or could: each takes (or will take) one of the places. */
@@ -66,12 +66,13 @@ export function openMirror(isBackground: (key: LaneKey) => boolean): Mirror {
       // A lane that was dropped while somebody still held it must not take its successor along.
       if (!busy && !head && lanes.get(lane.key) === lane) lanes.delete(lane.key)
     },
-    next(now, background) {
+    next(now, background, only) {
       let best: Lane | null = null
       let oldest = Number.POSITIVE_INFINITY
       for (const lane of awake) {
         const head = lane.waiting[0]
         if (lane.running !== null || !head || head.notBefore > now || (lane.background && !background)) continue
+        if (only !== null && lane.key !== only) continue
         const first = !best || (best.background === lane.background ? head.id < oldest : best.background)
         if (!first) continue
         best = lane

@@ -52,7 +52,7 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
   const kindOf = (turn: Turn) => ({
     backend: name,
     session: warm.serves === 'all-sessions' ? '' : (turn.session?.id ?? ''),
-    fixed: JSON.stringify(warm.fixed(turn)),
+    fixed: JSON.stringify(sorted(warm.fixed(turn))),
     open: (signal: AbortSignal) => open(turn, signal),
   })
 
@@ -166,3 +166,7 @@ export async function leave(child: RunningProcess, patienceMs = 1500): Promise<v
   clearTimeout(patience)
   for (const pid of below) if (isAlive(pid)) signalOne(pid, 'SIGKILL')
 }
+
+/** Two turns that ask for the same are the same, in whatever order they say so. */
+const sorted = (wishes: unknown): unknown =>
+  typeof wishes === 'object' && wishes !== null ? Object.entries(wishes).sort(([a], [b]) => (a < b ? -1 : 1)) : wishes

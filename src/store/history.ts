@@ -1,5 +1,5 @@
 // What was said in a conversation, read back from the same rows that carried it.
-import type { Letter } from '../base/chat.ts'
+import { eventOfLetter, type Letter } from '../base/chat.ts'
 import type { LaneKey, NewEvent } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
 import type { Database } from './database.ts'
@@ -15,6 +15,7 @@ export interface History {
 
 interface Row {
   box: string
+  key: string
   state: string
   body: string
   at: number
@@ -29,9 +30,12 @@ const shown = {
 } as const
 
 export function openHistory(db: Database): History {
-  const newest = db.prepare('SELECT box, state, body, at FROM items WHERE lane = ? ORDER BY id DESC LIMIT ?')
-  const later = db.prepare('SELECT box, state, body, at FROM items WHERE lane = ? AND id > ? ORDER BY id DESC LIMIT ?')
+  const newest = db.prepare('SELECT box, key, state, body, at FROM items WHERE lane = ? ORDER BY id DESC LIMIT ?')
+  const later = db.prepare(
+    'SELECT box, key, state, body, at FROM items WHERE lane = ? AND id > ? ORDER BY id DESC LIMIT ?',
+  )
   const byKey = db.prepare(`SELECT body FROM items WHERE box = 'out' AND key = ?`)
+  const event = db.prepare(`SELECT id, lane FROM items WHERE box = 'in' AND key = ?`)
   const cancelled = db.prepare(`SELECT 1 FROM items WHERE box = 'in' AND key = ? AND state = 'cancelled'`)
   return {
     wasCancelled: eventKey => cancelled.get(eventKey) !== undefined,
@@ -49,7 +53,15 @@ export function openHistory(db: Database): History {
     answered(lane, after, most) {
       const rows = (later.all(lane, after, most) as unknown as Row[]).reverse()
       const asked = new Set(rows.filter(row => row.box === 'in' && row.state === 'done').flatMap(row => idOf(row)))
-      return rows.flatMap(row => said(row) ?? []).filter(one => asked.has(one.id))
+      // What was said here unasked belongs to it too, unless it was said in this very conversation and before.
+      const isNews = (row: Row) => {
+        const origin = event.get(eventOfLetter(row.key)) as { id: number; lane: string } | undefined
+        return !origin || origin.lane !== lane || origin.id > after
+      }
+      return rows.flatMap(row => {
+        const one = said(row)
+        return one && (asked.has(one.id) || (isUnasked(row) && isNews(row))) ? [one] : []
+      })
     },
     letter(key) {
       const row = byKey.get(key) as { body: string } | undefined
@@ -64,7 +76,9 @@ function idOf({ body }: Row): readonly string[] {
   return what.kind === 'message' ? [what.id] : []
 }
 
-function said({ box, state, body, at }: Row): Said | null {
+const isUnasked = ({ box, body }: Row) => box === 'out' && (JSON.parse(body) as Letter).about === null
+
+function said({ box, key, state, body, at }: Row): Said | null {
   if (box === 'in') {
     const { what, standing } = JSON.parse(body) as NewEvent
     if (what.kind !== 'message' && what.kind !== 'command') return null
@@ -75,7 +89,7 @@ function said({ box, state, body, at }: Row): Said | null {
   const letter = JSON.parse(body) as Letter
   if (letter.kind !== 'final') return null
   return {
-    id: letter.about ?? '',
+    id: letter.about ?? eventOfLetter(key),
     role: 'agent',
     text: letter.text,
     at,

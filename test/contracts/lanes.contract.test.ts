@@ -226,6 +226,27 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
     await box.end()
   })
 
+  test('with one lane named, nothing else is taken up', async () => {
+    const box = await open<string>()
+    const first = new AbortController()
+    const begun: string[] = []
+    const handle = async ({ item }: Taken<string>) => {
+      begun.push(item)
+      return done
+    }
+    for (const lane of ['a', 'hook:shutdown', 'b']) await box.lanes.put(lane, lane, lane)
+    const working = box.lanes.work(handle, first.signal, 'hook:shutdown')
+    await box.lanes.put('c', 'c', 'c')
+    await pause(20)
+    expect(begun).toEqual(['hook:shutdown'])
+    first.abort()
+    await working
+    box.work(handle)
+    await box.lanes.drain()
+    expect(begun).toEqual(['hook:shutdown', 'a', 'b', 'c'])
+    await box.end()
+  })
+
   test('at its maximum depth the queue refuses and stays as it is', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -1,0 +1,45 @@
+// What an agent is told of a conversation, read back from the rows that carried it.
+import { expect, test } from 'vitest'
+import type { Letter } from '../base/chat.ts'
+import type { NewEvent } from '../base/event.ts'
+import { openDatabase } from './database.ts'
+import { openHistory } from './history.ts'
+import { openShelf } from './shelf.ts'
+
+const place = { chat: 'webchat', conversation: 'a' }
+const author = { id: 'owner', name: 'owner', owner: true }
+const asks = (id: string, text: string): NewEvent => ({
+  ...{ key: `webchat:a:${id}`, lane: 'webchat:a', replyTo: place, source: 'webchat' },
+  what: { kind: 'message', id, text, author },
+})
+const says = (about: string | null, text: string): Letter => ({ place, kind: 'final', about, text, ok: true })
+
+function open() {
+  const db = openDatabase(':memory:')
+  const shelf = openShelf(db, { now: () => 1, sleep: async () => undefined })
+  const file = (box: 'in' | 'out', lane: string, key: string, item: unknown) =>
+    shelf.file(box, lane, key, JSON.stringify(item), [])
+  return { history: openHistory(db), file, close: db.close }
+}
+
+test('what was said unasked is told to a session that cannot know of it, and not to the one that said it', async () => {
+  const { history, file, close } = open()
+  await file('in', 'webchat:a', 'webchat:a:1', asks('1', 'hello')) // item 1
+  await file('out', 'webchat:a', 'webchat:a:1#final', says('1', 'hi')) // 2
+  await file('in', 'cron:brief', 'cron:brief@1', {
+    ...asks('', ''),
+    what: { kind: 'cron', name: 'b', instruction: 'i' },
+  })
+  await file('out', 'webchat:a', 'cron:brief@1#final', says(null, 'your briefing'))
+  await file('in', 'webchat:a', 'agent:1#report', { ...asks('', ''), what: { kind: 'report', text: 'r' } }) // 5
+  await file('out', 'webchat:a', 'agent:1#report#final', says(null, 'the helper is done'))
+  const told = (after: number) => history.answered('webchat:a', after, 20).map(one => one.text)
+
+  expect(told(0)).toEqual(['hello', 'hi', 'your briefing', 'the helper is done'])
+  // The session has answered the first message, and then the report.
+  expect(told(1)).toEqual(['your briefing', 'the helper is done'])
+  expect(told(5)).toEqual([])
+  // A page knows it by the event that it came from, draft and final alike.
+  expect(history.of('webchat:a', 20, 1000).map(one => one.id)).toEqual(['1', '1', 'cron:brief@1', 'agent:1#report'])
+  await close()
+})
