@@ -6,10 +6,11 @@ import type { TurnEnd } from '../base/agent.ts'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
 import type { NewEvent, Standing } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
+import { readPlace } from '../base/place.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { chats as knownChats } from '../chat/index.ts'
-import { openGate, openIntake } from '../intake/index.ts'
+import { openBudget, openGate, openIntake } from '../intake/index.ts'
 import {
   assemble,
   capabilities,
@@ -42,10 +43,11 @@ import {
 } from '../store/index.ts'
 import { type OpenBackends, sampleTurn } from './backends.ts'
 import { openBoxes } from './boxes.ts'
-import { gatewayCommands } from './commands.ts'
+import { gatewayCommands, startOfDay } from './commands.ts'
 import type { Config } from './config.ts'
 import { discordSettings, suggestFor } from './discord.ts'
 import { logSignal } from './log.ts'
+import { openNotices, tellOfBudget } from './notices.ts'
 import { ownerlessChats } from './owner.ts'
 import { openStatus } from './status.ts'
 
@@ -112,6 +114,13 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     named: backends.named,
     choice: conversations.choice,
   })
+  const names: [string, ...string[]] = config.discord.enabled ? ['discord', 'webchat'] : ['webchat']
+  const placeOf = (channel: string | null) => readPlace(channel ?? config.heartbeat.defaultChannel, names)
+  const notify = openNotices({ outbox, place: () => placeOf(null), warn: text => log.warn(text) })
+  const budget = openBudget({
+    rules: config.budget,
+    spent: () => usage.spentSince(startOfDay(clock.now(), config.timezone)),
+  })
   const commands = gatewayCommands({
     config,
     clock,
@@ -121,6 +130,7 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     sessions,
     inbox,
     usage,
+    budget,
     status: () => report.status(),
   })
   const pairing = openPairing(db, clock, below => randomInt(below))
@@ -130,6 +140,7 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     tell,
     maxCharacters,
     gate,
+    budget,
     hear: commands.hear,
     letters: (event, text) => letters({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),
     reason: (why, depth) =>
@@ -219,8 +230,13 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     ready,
     now: clock.now,
     counts: shelf.counts,
+    budget: budget.view,
   })
   listeners.push(report.listen)
+  listeners.push(signal => {
+    const view = signal.type === 'turn-ended' ? budget.view() : null
+    if (view) tellOfBudget(view, startOfDay(clock.now(), config.timezone), notify)
+  })
 
   return {
     workspace,

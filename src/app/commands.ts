@@ -4,7 +4,7 @@ import type { NewEvent } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { Clock } from '../base/time.ts'
 import { fromWallTime, wallTime } from '../base/zone.ts'
-import { openCommands } from '../intake/index.ts'
+import { type Budget, openCommands } from '../intake/index.ts'
 import type { Route } from '../run/index.ts'
 import type { Conversations, SessionStore, UsageBook } from '../store/index.ts'
 import type { OpenBackends } from './backends.ts'
@@ -22,6 +22,7 @@ export interface CommandsParts {
   readonly sessions: SessionStore
   readonly inbox: Lanes<NewEvent>
   readonly usage: UsageBook
+  readonly budget: Budget
   readonly status: ReturnType<typeof openStatus>['status']
 }
 
@@ -57,10 +58,11 @@ export function gatewayCommands(parts: CommandsParts) {
     usage: () => ({
       today: usage.since(startOfDay(clock.now(), config.timezone)),
       month: usage.since(clock.now() - 30 * day),
+      budget: parts.budget.view(),
     }),
   })
 }
 
-function startOfDay(now: number, zone: string): number {
+export function startOfDay(now: number, zone: string): number {
   return fromWallTime({ ...wallTime(now, zone), hour: 0, minute: 0 }, zone)
 }

@@ -97,6 +97,39 @@ export function wholeNumber(from: number, to: number): Kind<number> {
   }
 }
 
+/** Dollars and cents. */
+export const money: Kind<number> = {
+  schema: v.pipe(
+    v.union([
+      v.number(),
+      v.pipe(
+        v.string(),
+        v.regex(/^\$?\d+(?:\.\d+)?$/),
+        v.transform(text => Number(text.replace('$', ''))),
+      ),
+    ]),
+    v.finite(),
+    v.minValue(0),
+  ),
+  allowed: 'an amount in US dollars such as 5 or 2.50',
+}
+
+/** `heartbeat=1,cron=2.50`, or the object. */
+export const amounts: Kind<Readonly<Record<string, number>>> = {
+  schema: v.pipe(
+    v.union([
+      v.pipe(
+        v.string(),
+        v.regex(/^[\w-]+ *=[^,]+(?:,[^,=]+=[^,]+)*$/),
+        v.transform(text => Object.fromEntries(text.split(',').map(one => one.split('=').map(part => part.trim())))),
+      ),
+      v.unknown(),
+    ]),
+    v.record(v.pipe(v.string(), v.regex(/^[\w-]+$/)), money.schema),
+  ),
+  allowed: 'amounts in US dollars by name, such as heartbeat=1,cron=2.50',
+}
+
 // Timers take no more: beyond this (24.8 days) they fire at once.
 const longestTimer = 2 ** 31 - 1
 export const milliseconds = (from: number): Kind<number> => wholeNumber(from, longestTimer)

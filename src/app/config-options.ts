@@ -3,6 +3,7 @@ import { defaultMaxTurns, permissionModes } from '../base/agent.ts'
 import {
   address,
   age,
+  amounts,
   backendList,
   backendName,
   credential,
@@ -11,6 +12,7 @@ import {
   type Kind,
   mcpServers,
   milliseconds,
+  money,
   oneOf,
   type Route,
   route,
@@ -274,6 +276,29 @@ export const options = {
     env: 'OUTPUT_CHANNEL_ID',
     kind: text,
     description: 'Channel for answers to heartbeats and cron jobs that name none. Not set: only the log.',
+  }),
+  'budget.daily_usd': optional({
+    env: 'BUDGET_DAILY_USD',
+    kind: money,
+    description:
+      'What may be spent in a day. From four fifths of it on heartbeats and cron jobs pause; over it only the owner is answered. Not set: no limit.',
+  }),
+  'budget.daily_tokens': optional({
+    env: 'BUDGET_DAILY_TOKENS',
+    kind: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    description: 'The same in tokens, for backends that do not tell what a turn costs.',
+  }),
+  'budget.person_usd': optional({
+    env: 'BUDGET_PERSON_USD',
+    kind: money,
+    description: 'What one person other than the owner may spend in a day. Not set: no limit.',
+  }),
+  'budget.source_usd': option({
+    env: 'BUDGET_SOURCE_USD',
+    kind: amounts,
+    default: () => ({}),
+    description:
+      'What may be spent in a day on what comes from one source: webchat, discord, heartbeat, cron, webhook, hook, agent.',
   }),
   'http.host': option({
     env: 'HTTP_HOST',

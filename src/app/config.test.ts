@@ -37,6 +37,7 @@ test('nothing set gives the defaults', async () => {
     },
     gate: { owners: [], users: [], roles: [], channels: [], guilds: [], perMinute: 20 },
     heartbeat: { defaultChannel: null },
+    budget: { dailyUsd: null, dailyTokens: null, personUsd: null, sourceUsd: {} },
     http: { host: '127.0.0.1', port: 8080, token: null },
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     retentionDays: 30,
@@ -179,6 +180,7 @@ test('every option can be set by its variable, and those in config.json by their
     'models.subagent': 'opencode/x/m',
     'models.hook': 'echo',
     'models.webhook': 'gemini/flash',
+    'budget.source_usd': 'heartbeat=1, cron=2.50',
     'mcp.servers': '{"notes":{"command":"notes-server"}}',
   }
   for (const [key, { env, outsideFile }] of eachOption()) {

@@ -1,6 +1,7 @@
 // The configuration: flags over environment over `.env` over config.json over defaults, checked as a whole, then frozen.
 import { resolve } from 'node:path'
 import type { BackendName, McpServer, PermissionMode } from '../base/agent.ts'
+import type { BudgetRules } from '../base/budget.ts'
 import { type Task, tasks } from '../base/event.ts'
 import type { GateRules } from '../base/pairing.ts'
 import type { JsonValue } from './config-json.ts'
@@ -63,6 +64,7 @@ export interface Config {
   }
   readonly gate: GateRules
   readonly heartbeat: { readonly defaultChannel: string | null }
+  readonly budget: BudgetRules
   readonly http: { readonly host: string; readonly port: number; readonly token: string | null }
   readonly timezone: string
   readonly retentionDays: number
@@ -243,6 +245,12 @@ function configFrom(values: Values, configDir: string, vars: Variables): Config 
       perMinute: values['gate.rate_limit'],
     },
     heartbeat: { defaultChannel: values['heartbeat.default_channel'] },
+    budget: {
+      dailyUsd: values['budget.daily_usd'],
+      dailyTokens: values['budget.daily_tokens'],
+      personUsd: values['budget.person_usd'],
+      sourceUsd: values['budget.source_usd'],
+    },
     http: { host: values['http.host'], port: values['http.port'], token: values['http.token'] },
     get timezone() {
       return values.timezone

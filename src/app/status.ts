@@ -1,4 +1,5 @@
 // How the gateway is doing: for `aetheel status`, /api/status and /metrics.
+import type { BudgetView } from '../base/budget.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Counts } from '../store/index.ts'
 
@@ -9,6 +10,7 @@ export interface StatusParts {
   ready(): boolean
   now(): number
   counts(box: 'in' | 'out'): Counts
+  budget(): BudgetView | null
 }
 
 export function openStatus(parts: StatusParts) {
@@ -25,6 +27,7 @@ export function openStatus(parts: StatusParts) {
       rssBytes: process.memoryUsage.rss(),
       /** received = answered + waiting + running + refused + failed; what was cancelled before it began counts as refused. */
       events: parts.counts('in'),
+      budget: parts.budget(),
       letters: { sent: letters.answered, failed: letters.failed, waiting: letters.waiting + letters.running },
     }
   }

@@ -17,7 +17,7 @@ function setup(given: Partial<CommandParts> = {}) {
     stop: () => false,
     waiting: async () => [],
     status: () => ({ uptimeMs: 7_260_000, events: { waiting: 1, running: 2, answered: 3, failed: 4 } }),
-    usage: () => ({ today: [], month: [] }),
+    usage: () => ({ today: [], month: [], budget: null }),
     ...given,
   })
   const say = async (text: string, by = author) => {
@@ -73,7 +73,11 @@ test('the others tell what there is to tell', async () => {
   const spent = { backend: 'claude', model: 'opus', turns: 1, inputTokens: 12_345, outputTokens: 7, costUsd: 0.125 }
   const { say } = setup({
     waiting,
-    usage: () => ({ today: [spent], month: [{ ...spent, model: null, turns: 2, costUsd: null }] }),
+    usage: () => ({
+      today: [spent],
+      month: [{ ...spent, model: null, turns: 2, costUsd: null }],
+      budget: { usd: { spent: 4.5, of: 5 }, tokens: null, level: 'paused' },
+    }),
   })
   expect(await say('/queue')).toBe('1. first line')
   expect(await say('/stop')).toContain('Nothing is running')
@@ -82,7 +86,7 @@ test('the others tell what there is to tell', async () => {
     'Up for 2 h 1 min. This conversation is answered by claude, with its default model.\nMessages: 2 running, 1 waiting, 3 answered, 4 failed.',
   )
   expect(await say('/usage')).toBe(
-    '**Today**\n- claude (opus): 1 turn, 12k tokens in, 7 out, $0.1250\n\n**Last 30 days**\n- claude: 2 turns, 12k tokens in, 7 out',
+    '**Today**\n- claude (opus): 1 turn, 12k tokens in, 7 out, $0.1250\n\n**Budget**\n$4.50 of $5.00 for today. Heartbeats and cron jobs are paused until tomorrow.\n\n**Last 30 days**\n- claude: 2 turns, 12k tokens in, 7 out',
   )
   expect(await setup().say('/usage')).toContain('nothing')
   for (const row of setup().commands.list) expect(await say('/help')).toContain(`/${row.names[0]}`)

@@ -1,4 +1,5 @@
 // Commands of the chat: one table for every chat. They are answered the moment they come, also while a turn runs.
+import type { BudgetView } from '../base/budget.ts'
 import type { Author, LaneKey } from '../base/event.ts'
 
 export interface CommandParts {
@@ -22,7 +23,7 @@ export interface CommandParts {
       readonly failed: number
     }
   }
-  usage(): { readonly today: readonly Spent[]; readonly month: readonly Spent[] }
+  usage(): { readonly today: readonly Spent[]; readonly month: readonly Spent[]; readonly budget: BudgetView | null }
 }
 
 export interface Spent {
@@ -181,8 +182,23 @@ function duration(ms: number): string {
   return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-function usageOf({ today, month }: ReturnType<CommandParts['usage']>): string {
-  return [`**Today**\n${sumsOf(today)}`, `**Last 30 days**\n${sumsOf(month)}`].join('\n\n')
+function usageOf({ today, month, budget }: ReturnType<CommandParts['usage']>): string {
+  const limit = budget ? [`**Budget**\n${budgetOf(budget)}`] : []
+  return [`**Today**\n${sumsOf(today)}`, ...limit, `**Last 30 days**\n${sumsOf(month)}`].join('\n\n')
+}
+
+const levels = {
+  within: '',
+  paused: ' Heartbeats and cron jobs are paused until tomorrow.',
+  over: ' Heartbeats and cron jobs are paused, and only the owner is answered, until tomorrow.',
+}
+
+function budgetOf({ usd, tokens, level }: BudgetView): string {
+  const parts = [
+    ...(usd ? [`$${usd.spent.toFixed(2)} of $${usd.of.toFixed(2)}`] : []),
+    ...(tokens ? [`${count(tokens.spent)} of ${count(tokens.of)} tokens`] : []),
+  ]
+  return `${parts.join(', ')} for today.${levels[level]}`
 }
 
 function sumsOf(rows: readonly Spent[]): string {

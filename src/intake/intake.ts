@@ -2,6 +2,7 @@
 import type { Accepted, Changed, Duplicate, EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
 import type { FollowUp, Lanes } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
+import type { Budget } from './budget.ts'
 import type { Heard } from './commands.ts'
 import { type Gate, invitation } from './gate.ts'
 
@@ -11,6 +12,7 @@ export interface IntakeParts {
   readonly maxCharacters: number
   /** Decides about whoever speaks where anybody can. */
   readonly gate: Gate
+  readonly budget: Pick<Budget, 'objection'>
   /** What a text is: for the agent, or for us. */
   hear(text: string): Heard
   /** The letters that carry the answer to a command. */
@@ -27,7 +29,7 @@ export interface Intake {
   close(): void
 }
 
-export function openIntake({ inbox, tell, maxCharacters, gate, hear, letters, reason }: IntakeParts): Intake {
+export function openIntake({ inbox, tell, maxCharacters, gate, budget, hear, letters, reason }: IntakeParts): Intake {
   let closed = false
 
   const objection = ({ what }: NewEvent): RefusalReason | null => {
@@ -129,10 +131,12 @@ export function openIntake({ inbox, tell, maxCharacters, gate, hear, letters, re
         notStored(error)
         return { type: 'refused', why: 'not-stored', reason: '' }
       }
-      const why = objection(event)
-      const heard = why === null && event.what.kind === 'message' ? hear(event.what.text) : null
+      const wrong = objection(event)
+      const heard = wrong === null && event.what.kind === 'message' ? hear(event.what.text) : null
+      // A command costs nothing.
       if (heard?.type === 'command') return obey(event, heard)
       if (heard) event = spoken(event, heard.text)
+      const why = wrong ?? (budget.objection(event) === null ? null : 'over-budget')
       try {
         if (why !== null) return await turnAway(event, why, reason(why, inbox.depth().waiting))
         const put = await inbox.put(event.lane, event.key, event)

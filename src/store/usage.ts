@@ -1,4 +1,5 @@
 // What each turn took: tokens, money, time. Written down as it ends, summed up when somebody asks.
+import type { Spent, SpentToday } from '../base/budget.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
@@ -18,6 +19,8 @@ export interface UsageBook {
   listen(signal: Signal): void
   /** Since then, by backend and model, the most used first. */
   since(at: number): readonly UsageSum[]
+  /** What was spent since then, by source and person. Asked for with every event, so it is summed up once and then counted on. */
+  spentSince(at: number): SpentToday
   forgetBefore(at: number): Promise<void>
 }
 
@@ -31,12 +34,30 @@ export function openUsage(db: Database, clock: Clock): UsageBook {
        sum(cost_usd) AS cost
      FROM turns WHERE at >= ? GROUP BY backend, model ORDER BY turns DESC, backend, model`,
   )
+  const spent = db.prepare(
+    `SELECT source, person, total(cost_usd) AS usd, total(input_tokens) + total(output_tokens) AS tokens
+     FROM turns WHERE at >= ? GROUP BY source, person`,
+  )
   const forget = db.prepare('DELETE FROM turns WHERE at < ?')
+  let counted: { readonly since: number; add(source: string, person: string | null, one: Spent): void } | null = null
+  let today: SpentToday = openSum()
+
   return {
+    spentSince(at) {
+      if (counted?.since === at) return today
+      const sum = openSum()
+      for (const { source, person, usd, tokens } of spent.all(at))
+        sum.add(String(source), person === null ? null : String(person), { usd: Number(usd), tokens: Number(tokens) })
+      counted = { since: at, add: sum.add }
+      today = sum
+      return sum
+    },
     listen(signal) {
       if (signal.type !== 'turn-ended') return
       const { id, lane, source, kind, person, backend, model, ms, firstWordMs, usage, ok, why } = signal
       const at = clock.now()
+      const tokens = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
+      counted?.add(source, person, { usd: usage?.costUsd ?? 0, tokens })
       // In the same commit as the outcome that follows; a full disk is told there.
       db.write(() =>
         insert.run(
@@ -60,3 +81,26 @@ export function openUsage(db: Database, clock: Clock): UsageBook {
 }
 
 const rounded = (ms: number | null) => (ms === null ? null : Math.round(ms))
+
+function openSum(): SpentToday & { add(source: string, person: string | null, one: Spent): void } {
+  const sources = new Map<string, Spent>()
+  const people = new Map<string, Spent>()
+  const nothing: Spent = { usd: 0, tokens: 0 }
+  let all = nothing
+  const plus = (a: Spent, b: Spent): Spent => ({ usd: a.usd + b.usd, tokens: a.tokens + b.tokens })
+  return {
+    get usd() {
+      return all.usd
+    },
+    get tokens() {
+      return all.tokens
+    },
+    ofSource: source => sources.get(source) ?? nothing,
+    ofPerson: person => people.get(person) ?? nothing,
+    add(source, person, one) {
+      all = plus(all, one)
+      sources.set(source, plus(sources.get(source) ?? nothing, one))
+      if (person !== null) people.set(person, plus(people.get(person) ?? nothing, one))
+    },
+  }
+}

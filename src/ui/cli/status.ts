@@ -20,6 +20,16 @@ const statusSchema = v.object({
     refused: count,
     failed: count,
   }),
+  budget: v.fallback(
+    v.nullable(
+      v.object({
+        usd: v.nullable(v.object({ spent: v.number(), of: v.number() })),
+        tokens: v.nullable(v.object({ spent: v.number(), of: v.number() })),
+        level: v.picklist(['within', 'paused', 'over']),
+      }),
+    ),
+    null,
+  ),
 })
 type Status = v.InferOutput<typeof statusSchema>
 
@@ -70,6 +80,7 @@ function renderStatus(status: Status, running: Running, paint: Paint): string[] 
     ['memory', `${Math.round(status.rssBytes / 1e6)} MB`],
     ['process', String(status.pid ?? running.pid)],
     ['events', sumOf(status.events)],
+    ...(status.budget ? [['budget', budgetOf(status.budget)]] : []),
     ['chat', `${running.url}/chat?token=${encodeURIComponent(running.token)}`],
   ]
   const headline = status.ready ? paint('green', 'Aetheel is ready') : paint('yellow', 'Aetheel is starting')
@@ -88,6 +99,18 @@ function sumOf(events: Status['events']): string {
   const sum = `${answered} answered + ${unfinished} + ${refused} refused + ${failed} failed`
   if (ends === received || ends + running === received) return `${received} received = ${sum}`
   return `${received} received ≠ ${sum} (${received - ends - running} unaccounted for)`
+}
+
+const levels = {
+  within: '',
+  paused: '; heartbeats and cron jobs pause until tomorrow',
+  over: '; until tomorrow only the owner is answered',
+}
+
+function budgetOf({ usd, tokens, level }: NonNullable<Status['budget']>): string {
+  const money = usd ? [`$${usd.spent.toFixed(2)} of $${usd.of.toFixed(2)}`] : []
+  const counted = tokens ? [`${tokens.spent} of ${tokens.of} tokens`] : []
+  return `${[...money, ...counted].join(', ')} today${levels[level]}`
 }
 
 function duration(ms: number): string {
