@@ -44,8 +44,8 @@ import {
 import { type OpenBackends, sampleTurn } from './backends.ts'
 import { openBoxes } from './boxes.ts'
 import { gatewayCommands, startOfDay } from './commands.ts'
-import type { Config } from './config.ts'
 import { discordSettings, suggestFor } from './discord.ts'
+import type { LiveConfig } from './live.ts'
 import { logSignal } from './log.ts'
 import { openNotices, tellOfBudget } from './notices.ts'
 import { ownerlessChats } from './owner.ts'
@@ -60,7 +60,7 @@ const day = 86_400_000
 const usageDays = 400
 
 export interface BuildParts {
-  readonly config: Config
+  readonly live: LiveConfig
   readonly db: Database
   readonly scratch: Scratch
   readonly backends: OpenBackends
@@ -73,7 +73,9 @@ export interface BuildParts {
 
 export type Gateway = Awaited<ReturnType<typeof buildGateway>>
 
-export async function buildGateway({ config, db, scratch, backends, clock, log, version, scrub, ready }: BuildParts) {
+export async function buildGateway({ live, db, scratch, backends, clock, log, version, scrub, ready }: BuildParts) {
+  /** As it was at the start; what may change since is asked of `live`. */
+  const config = live.current()
   const listeners: ((signal: Signal) => void)[] = [signal => logSignal(log, signal)]
   const tell: Tell = signal => {
     for (const listener of listeners) listener(signal)
@@ -97,7 +99,7 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
   const chatStates = openChatStates(db, clock)
   const attached = openAttached(config.configDir)
   const letters = openLetters(chats, attached.linkedIn)
-  const voice = { scrub, formatTime: timeFormat(config) }
+  const voice = { scrub, formatTime: timeFormat(() => live.current().timezone) }
   const told = (taken: Taken<NewEvent>, end: TurnEnd) => {
     const wording = wordingFor(taken.item.what.kind, end, voice)
     return wording ? letters(taken, wording) : []
@@ -108,21 +110,22 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
   const { inbox, outbox } = await openBoxes({ shelf, clock, config, tell, told, bug })
 
   const route = openRoutes({
-    main: { backend: backends.main, model: config.agent.model },
-    models: config.models,
-    fallback: config.agent.fallback,
+    main: () => ({ backend: backends.main, model: live.current().agent.model }),
+    models: () => live.current().models,
+    fallback: () => live.current().agent.fallback,
     named: backends.named,
     choice: conversations.choice,
   })
   const names: [string, ...string[]] = config.discord.enabled ? ['discord', 'webchat'] : ['webchat']
-  const placeOf = (channel: string | null) => readPlace(channel ?? config.heartbeat.defaultChannel, names)
+  const placeOf = (channel: string | null) => readPlace(channel ?? live.current().heartbeat.defaultChannel, names)
   const notify = openNotices({ outbox, place: () => placeOf(null), warn: text => log.warn(text) })
+  const today = () => startOfDay(clock.now(), live.current().timezone)
   const budget = openBudget({
-    rules: config.budget,
-    spent: () => usage.spentSince(startOfDay(clock.now(), config.timezone)),
+    rules: () => live.current().budget,
+    spent: () => usage.spentSince(today()),
   })
   const commands = gatewayCommands({
-    config,
+    live,
     clock,
     backends,
     route,
@@ -134,7 +137,12 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     status: () => report.status(),
   })
   const pairing = openPairing(db, clock, below => randomInt(below))
-  const gate = openGate({ rules: config.gate, now: clock.now, decided: pairing.decided, request: pairing.request })
+  const gate = openGate({
+    rules: () => live.current().gate,
+    now: clock.now,
+    decided: pairing.decided,
+    request: pairing.request,
+  })
   const intake = openIntake({
     inbox,
     tell,
@@ -180,7 +188,7 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
 
   const systemPrompt = async () =>
     assemble(await workspace.read(), {
-      capabilities: capabilities({ configDir: config.configDir, allowedTools: config.allowedTools }),
+      capabilities: capabilities({ configDir: config.configDir, allowedTools: live.current().allowedTools }),
     })
   const takeTurn = openTurns({
     route,
@@ -189,17 +197,20 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     chance: Math.random,
     tell,
     newSessionId: randomUUID,
-    settings: {
-      maxTurns: config.agent.maxTurns,
-      allowedTools: config.allowedTools,
-      permissionMode: config.permissionMode,
-      workingDir: config.configDir,
-      silenceMs: config.query.timeoutMs,
-      ceilingMs: config.query.maxMs,
-      timezone: () => config.timezone,
+    settings: () => {
+      const { agent, allowedTools, permissionMode, query } = live.current()
+      return {
+        maxTurns: agent.maxTurns,
+        allowedTools,
+        permissionMode,
+        workingDir: config.configDir,
+        silenceMs: query.timeoutMs,
+        ceilingMs: query.maxMs,
+        timezone: () => live.current().timezone,
+      }
     },
     systemPrompt,
-    equip: () => ({ mcpServers: config.mcpServers, leave: () => undefined }),
+    equip: () => ({ mcpServers: live.current().mcpServers, leave: () => undefined }),
     hook: async () => null,
     attend: () => async () => undefined,
     compose: ({ event, earlier, history: said, resumed, interrupted }) =>
@@ -235,7 +246,7 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
   listeners.push(report.listen)
   listeners.push(signal => {
     const view = signal.type === 'turn-ended' ? budget.view() : null
-    if (view) tellOfBudget(view, startOfDay(clock.now(), config.timezone), notify)
+    if (view) tellOfBudget(view, today(), notify)
   })
 
   return {
@@ -255,7 +266,7 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
     /** Chats that anybody can write to while nobody is let in. */
     ownerless() {
       const open = [...chats.keys()].filter(name => name !== webchat.name)
-      return ownerlessChats(open, config.gate, pairing.anybody())
+      return ownerlessChats(open, live.current().gate, pairing.anybody())
     },
     /** The latest conversation finds its backend up already. */
     async prewarm() {
@@ -264,13 +275,13 @@ export async function buildGateway({ config, db, scratch, backends, clock, log, 
       const [{ backend, model }] = route(latest.lane, 'message')
       const session = await sessions.find(latest.lane, backend.name)
       if (!session) return
-      const turn = { ...sampleTurn(config), model, systemPrompt: await systemPrompt() }
+      const turn = { ...sampleTurn(live.current()), model, systemPrompt: await systemPrompt() }
       await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
     },
     async forgetOld(signal: AbortSignal) {
-      await chatStates.forgetBefore(clock.now() - config.retentionDays * day)
-      await usage.forgetBefore(clock.now() - Math.max(config.retentionDays, usageDays) * day)
-      return shelf.forgetBefore(clock.now() - config.retentionDays * day, signal)
+      await chatStates.forgetBefore(clock.now() - live.current().retentionDays * day)
+      await usage.forgetBefore(clock.now() - Math.max(live.current().retentionDays, usageDays) * day)
+      return shelf.forgetBefore(clock.now() - live.current().retentionDays * day, signal)
     },
     async flush() {
       await scratch.tidied()
@@ -287,10 +298,10 @@ async function soon(work: Promise<void>, clock: Clock): Promise<void> {
 }
 
 /** The zone is looked up with the first time to be told: Intl is 8 MB and 13 ms. */
-function timeFormat(config: Config): (ms: number) => string {
+function timeFormat(zone: () => string): (ms: number) => string {
   return ms =>
     new Intl.DateTimeFormat('en-GB', {
-      timeZone: config.timezone,
+      timeZone: zone(),
       weekday: 'short',
       hour: '2-digit',
       minute: '2-digit',

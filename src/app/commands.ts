@@ -8,13 +8,13 @@ import { type Budget, openCommands } from '../intake/index.ts'
 import type { Route } from '../run/index.ts'
 import type { Conversations, SessionStore, UsageBook } from '../store/index.ts'
 import type { OpenBackends } from './backends.ts'
-import type { Config } from './config.ts'
+import { type LiveConfig, reloadInWords } from './live.ts'
 import type { openStatus } from './status.ts'
 
 const day = 86_400_000
 
 export interface CommandsParts {
-  readonly config: Config
+  readonly live: LiveConfig
   readonly clock: Clock
   readonly backends: OpenBackends
   readonly route: Route
@@ -27,7 +27,7 @@ export interface CommandsParts {
 }
 
 export function gatewayCommands(parts: CommandsParts) {
-  const { config, clock, backends, route, conversations, sessions, inbox, usage } = parts
+  const { live, clock, backends, route, conversations, sessions, inbox, usage } = parts
   return openCommands({
     backends: backendNames,
     answering(lane) {
@@ -55,8 +55,9 @@ export function gatewayCommands(parts: CommandsParts) {
         text: 'text' in item.what ? item.what.text : '',
       })),
     status: parts.status,
+    reload: async () => reloadInWords(await parts.live.reload()),
     usage: () => ({
-      today: usage.since(startOfDay(clock.now(), config.timezone)),
+      today: usage.since(startOfDay(clock.now(), live.current().timezone)),
       month: usage.since(clock.now() - 30 * day),
       budget: parts.budget.view(),
     }),

@@ -38,6 +38,8 @@ export interface Option<T> {
   readonly outsideFile?: true
   /** A bad value is warned about and the default taken, instead of refusing to start. */
   readonly lenient?: true
+  /** A change while the gateway runs counts from the next turn on. */
+  readonly live?: true
 }
 
 /** By the path in config.json. */
@@ -64,12 +66,14 @@ export const options = {
       'Path of the program of the chosen backend (AGENT_BACKEND) only. Not set, and for all others: looked up on PATH.',
   }),
   'agent.model': optional({
+    live: true,
     env: 'BACKEND_MODEL',
     flag: 'model',
     kind: text,
     description: "The model, by the backend's own name for it. Not set: the backend's default.",
   }),
   'agent.max_turns': option({
+    live: true,
     env: 'BACKEND_MAX_TURNS',
     kind: wholeNumber(1, 10_000),
     default: defaultMaxTurns,
@@ -83,6 +87,7 @@ export const options = {
     description: "Names of environment variables that are passed on to the backend, besides the backend's own.",
   }),
   'agent.fallback': option({
+    live: true,
     env: 'BACKEND_FALLBACK',
     kind: backendList,
     default: [],
@@ -132,6 +137,7 @@ export const options = {
   'models.hook': routed('hook', 'hooks'),
   'models.webhook': routed('webhook', 'webhooks'),
   'mcp.servers': option({
+    live: true,
     env: 'MCP_SERVERS',
     kind: mcpServers,
     default: () => [],
@@ -139,12 +145,14 @@ export const options = {
     description: 'MCP servers for the agent, by name, handed to each backend in the form it reads.',
   }),
   allowed_tools: option({
+    live: true,
     env: 'ALLOWED_TOOLS',
     kind: toolList,
     default: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
     description: 'The only tools the agent may use.',
   }),
   permission_mode: option({
+    live: true,
     env: 'PERMISSION_MODE',
     kind: oneOf(permissionModes),
     default: 'bypassPermissions',
@@ -157,12 +165,14 @@ export const options = {
     description: 'Key of the Anthropic API. Needed by the claude-sdk backend.',
   }),
   'query.timeout_ms': option({
+    live: true,
     env: 'QUERY_TIMEOUT_MS',
     kind: milliseconds(1),
     default: 120_000,
     description: 'A turn that stays silent for this long is ended.',
   }),
   'query.max_ms': option({
+    live: true,
     env: 'QUERY_MAX_MS',
     kind: milliseconds(1),
     default: 1_800_000,
@@ -237,63 +247,74 @@ export const options = {
     description: 'Where the API of Discord is, without its version: for servers that are compatible.',
   }),
   'owner.users': option({
+    live: true,
     env: 'OWNERS',
     kind: idList,
     default: [],
     description: 'Who owns this gateway, by user id: may do everything, without a limit.',
   }),
   'gate.users': option({
+    live: true,
     env: 'ALLOWED_USERS',
     kind: idList,
     default: [],
     description: 'Users who may speak, anywhere.',
   }),
   'gate.roles': option({
+    live: true,
     env: 'ALLOWED_ROLES',
     kind: idList,
     default: [],
     description: 'Roles whose members may speak.',
   }),
   'gate.channels': option({
+    live: true,
     env: 'ALLOWED_CHANNELS',
     kind: idList,
     default: [],
     description: 'Channels in which everybody may speak, also in their threads.',
   }),
   'gate.guilds': option({
+    live: true,
     env: 'ALLOWED_GUILDS',
     kind: idList,
     default: [],
     description: 'Servers (guilds) in which everybody may speak.',
   }),
   'gate.rate_limit': option({
+    live: true,
     env: 'RATE_LIMIT',
     kind: wholeNumber(0, 100_000),
     default: 20,
     description: 'Messages per minute that one person may send; 0: no limit. The owner has none.',
   }),
   'heartbeat.default_channel': optional({
+    live: true,
     env: 'OUTPUT_CHANNEL_ID',
     kind: text,
     description: 'Channel for answers to heartbeats and cron jobs that name none. Not set: only the log.',
   }),
   'budget.daily_usd': optional({
+    live: true,
     env: 'BUDGET_DAILY_USD',
     kind: money,
     description:
       'What may be spent in a day. From four fifths of it on heartbeats and cron jobs pause; over it only the owner is answered. Not set: no limit.',
   }),
   'budget.daily_tokens': optional({
+    live: true,
     env: 'BUDGET_DAILY_TOKENS',
     kind: wholeNumber(0, Number.MAX_SAFE_INTEGER),
     description: 'The same in tokens, for backends that do not tell what a turn costs.',
   }),
   'budget.person_usd': optional({
+    live: true,
     env: 'BUDGET_PERSON_USD',
     kind: money,
     description: 'What one person other than the owner may spend in a day. Not set: no limit.',
   }),
   'budget.source_usd': option({
+    live: true,
     env: 'BUDGET_SOURCE_USD',
     kind: amounts,
     default: () => ({}),
@@ -320,18 +341,21 @@ export const options = {
     description: 'Token for the pages and the API. Not set: made at the first start and kept.',
   }),
   timezone: option({
+    live: true,
     env: 'TIMEZONE',
     kind: timezone,
     default: systemTimezone,
     description: "Time zone of schedules. Not set: the system's.",
   }),
   retention_days: option({
+    live: true,
     env: 'RETENTION_DAYS',
     kind: wholeNumber(1, 36_500),
     default: 30,
     description: 'How many days finished events are kept.',
   }),
   stop_timeout_ms: option({
+    live: true,
     env: 'STOP_TIMEOUT_MS',
     kind: milliseconds(0),
     default: 30_000,
@@ -370,6 +394,7 @@ export const isPrivate = (variable: string): boolean =>
 
 function routed(task: string, whose: string): Option<Route | null> {
   return optional({
+    live: true,
     env: `MODELS_${task.toUpperCase()}`,
     kind: route,
     description: `Backend and model for ${whose}, such as codex/gpt-5. Not set: as otherwise.`,

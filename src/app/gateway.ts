@@ -13,7 +13,8 @@ import { buildGateway, type Gateway } from './build.ts'
 import { systemClock as clock } from './clock.ts'
 import { type Config, type Loaded, secretsOf } from './config.ts'
 import { openStateFolder, readNote, type StateFolder } from './folder.ts'
-import { logSignal } from './log.ts'
+import { type LiveConfig, openLiveConfig, watchConfig } from './live.ts'
+import { logReload, logSignal } from './log.ts'
 
 /** The gateway cannot start; the message says why and what to do. */
 export class CannotStart extends Error {
@@ -36,6 +37,8 @@ export interface StartedGateway {
 
 export interface GatewayOptions {
   readonly loaded: Extract<Loaded, { ok: true }>
+  /** Reads the configuration again, from the same places. */
+  load(): Promise<Loaded>
   readonly log: Logger
   /** When the port was not chosen by anybody, the next free one will do. */
   readonly anyPort: boolean
@@ -46,7 +49,7 @@ const patienceMs = 5000
 
 /** Runs until `stop` aborts; then running turns may end, for a while. */
 export async function openGateway(
-  { loaded, log, anyPort }: GatewayOptions,
+  { loaded, load, log, anyPort }: GatewayOptions,
   stop: AbortSignal,
 ): Promise<StartedGateway> {
   const { config } = loaded
@@ -76,8 +79,9 @@ export async function openGateway(
     if (strays > 0) log.warn({ processes: strays }, 'ended what a killed gateway left running')
     warnOfMissingLogin(backends.main.name, loaded.environment, log)
     const version = await readVersion()
+    const live = openLiveConfig({ loaded, load, told: reloaded => logReload(log, reloaded) })
     const gateway = await buildGateway({
-      config,
+      live,
       db,
       scratch,
       backends,
@@ -90,7 +94,7 @@ export async function openGateway(
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
     const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
     // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
-    const closed = live({ config, gateway, backends, http, closeHttp, folder, db, log, stop })
+    const closed = runGateway({ live, gateway, backends, http, closeHttp, folder, db, log, stop })
     lives = true
     closed.catch(() => undefined)
     await folder
@@ -118,7 +122,7 @@ export async function openGateway(
 }
 
 interface Life {
-  readonly config: Config
+  readonly live: LiveConfig
   readonly gateway: Gateway
   readonly backends: OpenBackends
   readonly http: OpenHttp
@@ -130,7 +134,7 @@ interface Life {
 }
 
 /** Starts everything that lives, and stops it in the order in which nobody loses anything. */
-async function live({ config, gateway, backends, http, closeHttp, folder, db, log, stop }: Life): Promise<void> {
+async function runGateway({ live, gateway, backends, http, closeHttp, folder, db, log, stop }: Life): Promise<void> {
   const sources = new AbortController()
   const taking = new AbortController()
   const cut = new AbortController()
@@ -141,19 +145,19 @@ async function live({ config, gateway, backends, http, closeHttp, folder, db, lo
     taking.signal,
   )
   const post = gateway.outbox.work(gateway.deliver, posting.signal)
-  const sweeping = sweep(gateway, log, taking.signal)
+  const chores = [sweep(gateway, log, taking.signal), watchConfig(live, clock, taking.signal)]
 
   const failure = await Promise.race([aborted(stop).then(() => null), firstFailure(speaking)])
   log.info({ running: gateway.inbox.depth().running, waiting: gateway.inbox.depth().waiting }, 'stopping')
   gateway.intake.close()
   taking.abort()
-  await within(turns, config.stopTimeoutMs, () => cut.abort(cutOff))
+  await within(turns, live.current().stopTimeoutMs, () => cut.abort(cutOff))
   await within(gateway.outbox.drain(), 2000, () => undefined)
   sources.abort()
   posting.abort()
   closeHttp.abort()
   await Promise.allSettled(speaking)
-  await Promise.all([turns, post, sweeping, http.closed])
+  await Promise.all([turns, post, ...chores, http.closed])
   await backends.close()
   await gateway.flush()
   await folder.takeNoteAway()

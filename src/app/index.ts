@@ -29,7 +29,7 @@ export async function start(flags: Flags): Promise<number> {
   const log = await openLog(loaded.config.log, hideSecrets(loaded), process.stderr as NodeJS.WriteStream)
   try {
     const anyPort = !loaded.isSet('http.port')
-    const gateway = await openGateway({ loaded, log, anyPort }, stop)
+    const gateway = await openGateway({ loaded, load: () => load(flags), log, anyPort }, stop)
     process.stdout.write(welcome(gateway))
     await gateway.closed
     return 0
@@ -61,7 +61,7 @@ export async function embed(
     hideSecrets(loaded),
     process.stderr as NodeJS.WriteStream,
   )
-  return openGateway({ loaded, log, anyPort: false }, signal)
+  return openGateway({ loaded, load: () => load({ ...flags, port: '0' }), log, anyPort: false }, signal)
 }
 
 /** The pairing of a gateway that does not run. */

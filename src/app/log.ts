@@ -2,6 +2,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Signal } from '../base/signal.ts'
 import type { Config } from './config.ts'
+import type { Reloaded } from './live.ts'
 
 export async function openLog(
   settings: Config['log'],
@@ -61,4 +62,11 @@ export function logSignal(log: Logger, signal: Signal): void {
     default:
       return type satisfies never
   }
+}
+
+/** An edit of config.json while we run. */
+export function logReload(log: Logger, reloaded: Reloaded): void {
+  if (!reloaded.ok) log.warn({ why: reloaded.why }, 'configuration has mistakes; the last good one stays')
+  else if (reloaded.applied.length + reloaded.later.length > 0)
+    log.info({ counts: reloaded.applied, afterRestart: reloaded.later }, 'configuration changed')
 }

@@ -9,7 +9,7 @@ const none: BudgetRules = { dailyUsd: null, dailyTokens: null, personUsd: null, 
 const nothing: Spent = { usd: 0, tokens: 0 }
 const open = (rules: Partial<BudgetRules>, total: Partial<Spent>, of: Readonly<Record<string, number>> = {}) =>
   openBudget({
-    rules: { ...none, ...rules },
+    rules: () => ({ ...none, ...rules }),
     spent: () => ({
       ...nothing,
       ...total,

@@ -3,7 +3,7 @@ import type { BudgetLevel, BudgetRules, BudgetView, SpentToday } from '../base/b
 import { behalfOf, type NewEvent } from '../base/event.ts'
 
 export interface BudgetParts {
-  readonly rules: BudgetRules
+  rules(): BudgetRules
   spent(): SpentToday
 }
 
@@ -18,38 +18,40 @@ export interface Budget {
 const pauseAt = 0.8
 
 export function openBudget({ rules, spent }: BudgetParts): Budget {
-  const { dailyUsd, dailyTokens, personUsd, sourceUsd } = rules
-  const isLimited = dailyUsd !== null || dailyTokens !== null || personUsd !== null || Object.keys(sourceUsd).length > 0
-
-  const levelOf = ({ usd, tokens }: SpentToday): BudgetLevel => {
-    const used = Math.max(share(usd, dailyUsd), share(tokens, dailyTokens))
-    return used >= 1 ? 'over' : used >= pauseAt ? 'paused' : 'within'
-  }
-
   return {
     objection(event) {
-      if (!isLimited) return null
+      const limits = rules()
+      if (!isLimited(limits)) return null
       const today = spent()
+      const level = levelOf(today, limits)
       const { kind } = event.what
-      const level = levelOf(today)
-      const isTimed = kind === 'heartbeat' || kind === 'cron'
       const { owner, person } = behalfOf(event)
-      if (share(today.ofSource(event.source).usd, sourceUsd[event.source] ?? null) >= 1) return 'source'
-      if (isTimed) return level === 'within' ? null : 'day'
+      if (share(today.ofSource(event.source).usd, limits.sourceUsd[event.source] ?? null) >= 1) return 'source'
+      if (kind === 'heartbeat' || kind === 'cron') return level === 'within' ? null : 'day'
       if (owner) return null
       if (level === 'over') return 'day'
-      return person !== null && share(today.ofPerson(person).usd, personUsd) >= 1 ? 'person' : null
+      return person !== null && share(today.ofPerson(person).usd, limits.personUsd) >= 1 ? 'person' : null
     },
     view() {
+      const limits = rules()
+      const { dailyUsd, dailyTokens } = limits
       if (dailyUsd === null && dailyTokens === null) return null
       const today = spent()
       return {
         usd: dailyUsd === null ? null : { spent: today.usd, of: dailyUsd },
         tokens: dailyTokens === null ? null : { spent: today.tokens, of: dailyTokens },
-        level: levelOf(today),
+        level: levelOf(today, limits),
       }
     },
   }
+}
+
+const isLimited = ({ dailyUsd, dailyTokens, personUsd, sourceUsd }: BudgetRules) =>
+  dailyUsd !== null || dailyTokens !== null || personUsd !== null || Object.keys(sourceUsd).length > 0
+
+function levelOf({ usd, tokens }: SpentToday, { dailyUsd, dailyTokens }: BudgetRules): BudgetLevel {
+  const used = Math.max(share(usd, dailyUsd), share(tokens, dailyTokens))
+  return used >= 1 ? 'over' : used >= pauseAt ? 'paused' : 'within'
 }
 
 const share = (spent: number, limit: number | null): number => {

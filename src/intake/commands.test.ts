@@ -17,6 +17,7 @@ function setup(given: Partial<CommandParts> = {}) {
     stop: () => false,
     waiting: async () => [],
     status: () => ({ uptimeMs: 7_260_000, events: { waiting: 1, running: 2, answered: 3, failed: 4 } }),
+    reload: async () => 'Reloaded.',
     usage: () => ({ today: [], month: [], budget: null }),
     ...given,
   })

@@ -23,6 +23,8 @@ export interface CommandParts {
       readonly failed: number
     }
   }
+  /** Reads the configuration again; what came of it, in words. */
+  reload(): Promise<string>
   usage(): { readonly today: readonly Spent[]; readonly month: readonly Spent[]; readonly budget: BudgetView | null }
 }
 
@@ -122,6 +124,12 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
       answer: async ({ lane }) => statusOf(parts.status(), parts.answering(lane)),
     },
     { names: ['usage'], about: 'Show what was used today and this month.', answer: async () => usageOf(parts.usage()) },
+    {
+      names: ['reload'],
+      ownerOnly: true,
+      about: 'Read config.json and the schedules again, and say what changed.',
+      answer: () => parts.reload(),
+    },
     {
       names: ['help'],
       about: 'Show these commands.',

@@ -9,10 +9,11 @@ const nobody: GateRules = { owners: [], users: [], roles: [], channels: [], guil
 const standing: Standing = { chat: 'discord', user: 'u', roles: ['r'], channel: 'c', guild: 'g', where: '#c of G' }
 
 function setup(rules: Partial<GateRules> = {}, decided: Readonly<Record<string, Decision>> = {}) {
+  const given = { ...nobody, ...rules }
   let now = 1_000_000
   const asked: string[] = []
   const gate = openGate({
-    rules: { ...nobody, ...rules },
+    rules: () => given,
     now: () => now,
     decided: (chat, user) => decided[`${chat}:${user}`] ?? null,
     request: async ({ chat, user }) => (asked.push(`${chat}:${user}`) === 1 ? 'CODE' : null),

@@ -3,7 +3,7 @@ import type { Standing } from '../base/event.ts'
 import type { Decision, GateRules, Person } from '../base/pairing.ts'
 
 export interface GateParts {
-  readonly rules: GateRules
+  rules(): GateRules
   now(): number
   /** What was decided by pairing; null: nothing. */
   decided(chat: string, user: string): Decision | null
@@ -25,15 +25,18 @@ export interface Gate {
 }
 
 export function openGate({ rules, now, decided, request }: GateParts): Gate {
-  const owners = new Set(rules.owners)
-  const users = new Set(rules.users)
-  const roles = new Set(rules.roles)
-  const channels = new Set(rules.channels)
-  const guilds = new Set(rules.guilds)
-  const pace = openPace(rules.perMinute, now)
+  const listsOf = onceFor((given: GateRules) => ({
+    owners: new Set(given.owners),
+    users: new Set(given.users),
+    roles: new Set(given.roles),
+    channels: new Set(given.channels),
+    guilds: new Set(given.guilds),
+  }))
+  const pace = openPace(() => rules().perMinute, now)
 
   /** A person that is named may speak anywhere; a place or a role that is named admits all but those who were denied. */
   const who = ({ chat, user, roles: has, channel, guild }: Standing): 'owner' | 'guest' | null => {
+    const { owners, users, roles, channels, guilds } = listsOf(rules())
     const on = (list: ReadonlySet<string>, id: string) => list.has(id) || list.has(`${chat}:${id}`)
     if (on(owners, user)) return 'owner'
     const decision = decided(chat, user)
@@ -62,10 +65,19 @@ export function openGate({ rules, now, decided, request }: GateParts): Gate {
 export const invitation = (code: string): string =>
   `If you should be let in, pass this code on to the owner within an hour: **${code}** (on the owner's machine: \`npx aetheel pair approve ${code}\`; if you are the owner yourself, add \`--owner\`).`
 
+/** The rules change seldom, and are asked for with every message. */
+function onceFor<Given, Made>(make: (given: Given) => Made): (given: Given) => Made {
+  let last: { readonly given: Given; readonly made: Made } | null = null
+  return given => {
+    if (last?.given !== given) last = { given, made: make(given) }
+    return last.made
+  }
+}
+
 const minute = 60_000
 
 /** So many in any minute; what was turned away does not count. Forgets whoever has been quiet for as long. */
-function openPace(perMinute: number, now: () => number): (person: string, writtenAt?: number) => Verdict {
+function openPace(allowed: () => number, now: () => number): (person: string, writtenAt?: number) => Verdict {
   interface Heard {
     readonly at: number
     readonly written: number
@@ -79,6 +91,7 @@ function openPace(perMinute: number, now: () => number): (person: string, writte
   }
 
   return (person, writtenAt) => {
+    const perMinute = allowed()
     if (perMinute === 0) return { type: 'in', owner: false }
     const at = now()
     const written = writtenAt ?? at

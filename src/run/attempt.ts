@@ -16,14 +16,15 @@ export interface AttemptParts {
   readonly clock: Clock
   readonly tell: Tell
   readonly newSessionId: () => string
-  readonly settings: {
+  /** Asked for with each run. */
+  settings(): {
     readonly maxTurns: number
     readonly allowedTools: readonly string[]
     readonly permissionMode: PermissionMode
     readonly workingDir: string
     readonly silenceMs: number
     readonly ceilingMs: number
-    /** For times of day in what a CLI says; asked for when needed. */
+    /** For times of day in what a CLI says; asked for when needed, which is seldom and dear. */
     readonly timezone: () => string
   }
   systemPrompt(event: NewEvent, backend: string): Promise<string>
@@ -64,7 +65,7 @@ interface Heard {
 
 /** A session that is lost is begun afresh, once, with the history handed over. */
 export function openAttempts(parts: AttemptParts) {
-  const { sessions, clock, settings, tell } = parts
+  const { sessions, clock, tell } = parts
 
   return async (taken: Taken<NewEvent>, candidate: Candidate, live: Live, signal: AbortSignal): Promise<Attempt> => {
     const backend = candidate.backend.name
@@ -93,7 +94,7 @@ export function openAttempts(parts: AttemptParts) {
       parts.systemPrompt(taken.item, backend.name),
       sessionFor(lane, backend, known),
     ])
-    const { silenceMs, ceilingMs, timezone: _, ...wishes } = settings
+    const { silenceMs, ceilingMs, timezone: _, ...wishes } = parts.settings()
     const prompt = promptFor(taken, known)
     const { mcpServers, leave } = parts.equip(taken, backend.name)
     const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...wishes }
@@ -215,7 +216,7 @@ export function openAttempts(parts: AttemptParts) {
 
   function withEnd(ended: Ended): Ended {
     if (ended.ok || ended.why !== 'rate-limited' || ended.until !== undefined) return ended
-    const until = limitEnd(ended.detail, clock.now(), settings.timezone())
+    const until = limitEnd(ended.detail, clock.now(), parts.settings().timezone())
     return until === null ? ended : { ...ended, until }
   }
 }

@@ -16,14 +16,18 @@ const backend = (name: string): Backend => ({
 const opened = new Map(backendNames.map(name => [name as string, backend(name)]))
 const nothing: Wish = { backend: null, model: null }
 
-const routes = (given: Partial<RouteParts> = {}, choice = nothing) =>
+interface Given {
+  readonly models?: ReturnType<RouteParts['models']>
+  readonly fallback?: readonly string[]
+}
+
+const routes = (given: Given = {}, choice = nothing) =>
   openRoutes({
-    main: { backend: opened.get('claude')!, model: 'opus' },
-    models: {},
-    fallback: [],
+    main: () => ({ backend: opened.get('claude')!, model: 'opus' }),
+    models: () => given.models ?? {},
+    fallback: () => given.fallback ?? [],
     named: name => opened.get(name) ?? null,
     choice: () => choice,
-    ...given,
   })
 const names = (list: readonly { backend: Backend; model: string | null }[]) =>
   list.map(({ backend: { name }, model }) => (model ? `${name}/${model}` : name))

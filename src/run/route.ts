@@ -8,10 +8,11 @@ export interface Candidate {
 }
 
 export interface RouteParts {
-  readonly main: Candidate
-  readonly models: Readonly<Partial<Record<Task, Wish>>>
+  /** What may change while we run is asked for each time. */
+  main(): Candidate
+  models(): Readonly<Partial<Record<Task, Wish>>>
   /** Names of backends that take over when one cannot answer, in this order. */
-  readonly fallback: readonly string[]
+  fallback(): readonly string[]
   /** Null: there is no such backend. */
   named(name: string): Backend | null
   choice(lane: LaneKey): Wish
@@ -20,13 +21,14 @@ export interface RouteParts {
 /** At least one, each backend once. `wish`: what the event itself asks for. */
 export type Route = (lane: LaneKey, kind: Happening['kind'], wish?: Wish) => readonly [Candidate, ...Candidate[]]
 
-export function openRoutes({ main, models, fallback, named, choice }: RouteParts): Route {
+export function openRoutes({ named, choice, ...parts }: RouteParts): Route {
   /** A model belongs to its backend: another backend without a word about the model takes its own default. */
   const wished = (wish: Wish | undefined, otherwise: Candidate): Candidate => {
     const backend = wish?.backend ? (named(wish.backend) ?? otherwise.backend) : otherwise.backend
     return { backend, model: wish?.model ?? (backend === otherwise.backend ? otherwise.model : null) }
   }
   return (lane, kind, wish) => {
+    const [main, models, fallback] = [parts.main(), parts.models(), parts.fallback()]
     const forAll = wished(models.default, main)
     const task = taskOf(kind)
     const forTask = task === 'default' ? forAll : wished(models[task], forAll)

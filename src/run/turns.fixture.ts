@@ -57,7 +57,7 @@ export function openTestTurns(
   given: {
     takesSessionIds?: boolean
     history?: readonly Said[]
-    settings?: Partial<TurnParts['settings']>
+    settings?: Partial<ReturnType<TurnParts['settings']>>
     standBys?: readonly Backend[]
     cut?: boolean
     hooks?: Partial<Record<InlineHook, string>>
@@ -88,7 +88,7 @@ export function openTestTurns(
     chance: () => 0.5,
     tell: signal => signals.push(signal),
     newSessionId: () => `chosen-${++ids}`,
-    settings: {
+    settings: () => ({
       maxTurns: 25,
       allowedTools: ['Read'],
       permissionMode: 'plan',
@@ -97,7 +97,7 @@ export function openTestTurns(
       ceilingMs: 5000,
       timezone: () => 'UTC',
       ...given.settings,
-    },
+    }),
     systemPrompt: async () => 'the system prompt',
     compose: ({ event, earlier, history, interrupted }) =>
       [

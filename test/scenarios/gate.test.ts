@@ -9,6 +9,7 @@ import { openBackends } from '../../src/app/backends.ts'
 import { buildGateway } from '../../src/app/build.ts'
 import { systemClock } from '../../src/app/clock.ts'
 import { loadConfig } from '../../src/app/config.ts'
+import { openLiveConfig } from '../../src/app/live.ts'
 import type { Letter } from '../../src/base/chat.ts'
 import type { NewEvent, Standing } from '../../src/base/event.ts'
 import { openScratch } from '../../src/run/index.ts'
@@ -45,9 +46,9 @@ async function inn(env: Record<string, string> = {}) {
   const scrub = (text: string) => text
   const backends = await openBackends(loaded, { scratch, tell, scrub, warn: tell }, stop.signal)
   if (!backends.ok) throw new Error(backends.why)
-  const { config } = loaded
+  const live = openLiveConfig({ loaded, load: async () => loaded, told: () => undefined })
   const gateway = await buildGateway({
-    ...{ config, db, scratch, backends, clock, log, version: '0', scrub },
+    ...{ live, db, scratch, backends, clock, log, version: '0', scrub },
     ready: () => true,
   })
   await gateway.workspace.bootstrap()
