@@ -71,8 +71,8 @@ export async function setStage(name: Name, installed: Installed, home: Home, mod
   })
   if (!loaded.ok) throw new Error(`the configuration for ${name} is refused: ${JSON.stringify(loaded.problems)}`)
   const { config } = loaded
-  const workspace = openWorkspace({ dir: config.configDir, tell: () => undefined })
-  const about = { configDir: config.configDir, allowedTools: config.allowedTools }
+  const workspace = openWorkspace({ dir: config.configDir, tell: () => undefined, shippedSkills: '' })
+  const about = { configDir: config.configDir, allowedTools: config.allowedTools, gateway: null }
   const systemPrompt = assemble(await workspace.read(), { capabilities: capabilities(about) })
   const runs = join(home.dir, 'runs')
   await mkdir(runs)

@@ -49,6 +49,7 @@ import type { LiveConfig } from './live.ts'
 import { logSignal } from './log.ts'
 import { openNotices, tellOfBudget } from './notices.ts'
 import { ownerlessChats } from './owner.ts'
+import { productRoot } from './root.ts'
 import { openStatus } from './status.ts'
 
 /** Longer than any prompt a person writes, shorter than what hurts. */
@@ -93,7 +94,11 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
   const conversations = openConversations(db, clock)
   const usage = openUsage(db, clock)
   listeners.push(usage.listen)
-  const workspace = openWorkspace({ dir: config.configDir, tell })
+  const workspace = openWorkspace({
+    dir: config.configDir,
+    tell,
+    shippedSkills: join(productRoot(), 'templates/skills'),
+  })
 
   const chats = new Map<string, ChatAdapter>()
   const chatStates = openChatStates(db, clock)
@@ -186,10 +191,11 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
   if (!discord) connected.resolve()
   listeners.push(signal => signal.type === 'chat-ready' && connected.resolve())
 
-  const systemPrompt = async () =>
-    assemble(await workspace.read(), {
-      capabilities: capabilities({ configDir: config.configDir, allowedTools: live.current().allowedTools }),
-    })
+  const systemPrompt = async () => {
+    const [sections, skills] = await Promise.all([workspace.read(), workspace.skills()])
+    const { configDir, allowedTools } = live.current()
+    return assemble(sections, { capabilities: capabilities({ configDir, allowedTools, gateway: null }), skills })
+  }
   const takeTurn = openTurns({
     route,
     sessions,

@@ -1,7 +1,6 @@
 // The life of a gateway: from the folder to the open door, and in good order back again.
-import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ChatUnusable } from '../base/chat.ts'
 import { scrubber } from '../base/scrub.ts'
@@ -15,6 +14,7 @@ import { type Config, type Loaded, secretsOf } from './config.ts'
 import { openStateFolder, readNote, type StateFolder } from './folder.ts'
 import { type LiveConfig, openLiveConfig, watchConfig } from './live.ts'
 import { logReload, logSignal } from './log.ts'
+import { productRoot } from './root.ts'
 
 /** The gateway cannot start; the message says why and what to do. */
 export class CannotStart extends Error {
@@ -258,13 +258,6 @@ async function readVersion(): Promise<string> {
     default: { version: string }
   }
   return product.version
-}
-
-/** Where package.json, web/ and node_modules/ are, from the source as well as from a bundle. */
-function productRoot(): string {
-  let dir = import.meta.dirname
-  while (!existsSync(join(dir, 'package.json')) && dirname(dir) !== dir) dir = dirname(dir)
-  return dir
 }
 
 const aborted = (signal: AbortSignal) =>

@@ -5,7 +5,7 @@ import { assemble, parseSections } from './assemble.ts'
 import { capabilities } from './capabilities.ts'
 import { noSections, type Sections, sectionFiles } from './sections.ts'
 
-const names = sectionFiles.map(({ name }) => name)
+const names = [...sectionFiles.map(({ name }) => name), 'Skills']
 
 // Text that tries to pass for one of our headers, in every way markdown and line ends allow, among other things.
 const headerLike = fc
@@ -138,7 +138,13 @@ test('hostile repetitions cost no time', () => {
 
 describe('our own words', () => {
   const bare = (configDir: string, allowedTools: string[]) =>
-    assemble(noSections, { capabilities: capabilities({ configDir, allowedTools }) })
+    assemble(noSections, {
+      capabilities: capabilities({
+        configDir,
+        allowedTools,
+        gateway: { folder: 'ipc/calls/0123456789abcdef0123456789abcdef' },
+      }),
+    })
 
   test('stay under 8 kB, however long the path and the tool list', () => {
     expect(Buffer.byteLength(bare('/home/me/config', ['Read', 'Write']))).toBeLessThan(4000)
@@ -148,10 +154,10 @@ describe('our own words', () => {
   })
 
   test('name the tools, the folder and each file', () => {
-    const text = capabilities({ configDir: '/home/me/config', allowedTools: ['Read', 'WebSearch'] })
+    const text = capabilities({ configDir: '/home/me/config', allowedTools: ['Read', 'WebSearch'], gateway: 'mcp' })
     for (const word of ['Read, WebSearch', '/home/me/config', ...sectionFiles.map(({ file }) => file)])
       expect(text).toContain(word)
-    expect(capabilities({ configDir: '/c', allowedTools: [] })).toContain('no tools')
+    expect(capabilities({ configDir: '/c', allowedTools: [], gateway: null })).toContain('no tools')
   })
 
   test('promise nothing that is not there yet', () => {

@@ -1,19 +1,28 @@
 // The system prompt: a preamble and the sections under their headers, such that the headers can be read back.
 import { noSections, type SectionKey, type Sections, sectionFiles } from './sections.ts'
 
+const skillsName = 'Skills'
+
 const preamble = `Your long-term memory is the file \`memory.md\` in your working folder. When you learn something that should outlast this
 conversation (a fact, a preference, an id, a lesson), add it there with the Write tool or by editing the file. Append, keep
 what is still true, correct what is not, and keep it short: it is given to you again in every turn.`
 
-/** A section that is null or blank is left out; every other stands as `## Name\n\ncontent\n\n`. */
-export const assemble = (sections: Sections, extra: { readonly capabilities: string }): string => {
+export interface Extra {
+  readonly capabilities: string
+  /** The list of skills; '' or missing: none. */
+  readonly skills?: string
+}
+
+/** A section that is null or blank is left out; every other stands as `## Name\n\ncontent\n\n`. The skills come last. */
+export const assemble = (sections: Sections, extra: Extra): string => {
   let prompt = `${preamble}\n\n`
   if (extra.capabilities.trim() !== '') prompt += `${demote(extra.capabilities.trim())}\n\n`
   for (const { key, name } of sectionFiles) {
     const content = sections[key]
     if (content !== null && content.trim() !== '') prompt += `## ${name}\n\n${demote(content)}\n\n`
   }
-  return prompt
+  const skills = extra.skills?.trim() ?? ''
+  return skills === '' ? prompt : `${prompt}## ${skillsName}\n\n${demote(skills)}\n\n`
 }
 
 /** The sections of an assembled prompt. Content comes back as it stands there, with our own headers in it demoted. */
@@ -32,11 +41,12 @@ export const parseSections = (prompt: string): Sections => {
 // Looser than what we write (any case, inner and closing blanks, closing #s), since the reader is a model and not a parser.
 // `^` and `$` also stand at CR, U+2028 and U+2029. No two neighbouring repeats match the same character: the time stays linear.
 const blank = '[^\\S\\n\\r\\u2028\\u2029]'
-const names = sectionFiles.map(({ name }) => name.replaceAll(' ', `${blank}+`)).join('|')
+const ours = [...sectionFiles.map(({ name }) => name), skillsName]
+const names = ours.map(name => name.replaceAll(' ', `${blank}+`)).join('|')
 const lookalike = new RegExp(`^(${blank}*)##(?=${blank}+(?:${names})${blank}*(?:#+${blank}*)?$)`, 'gim')
 // A name underlined with dashes is a header of the same level.
 const underlined = new RegExp(`^(${blank}*)(?=(?:${names})${blank}*(?:\\r\\n|\\r|\\n)${blank}*-+${blank}*$)`, 'gim')
-const header = new RegExp(`^## (${sectionFiles.map(({ name }) => name).join('|')})\\n\\n`, 'gm')
+const header = new RegExp(`^## (${ours.join('|')})\\n\\n`, 'gm')
 
 /** Puts what looks like one of our headers one level down, also inside code: the names stay ours. */
 const demote = (content: string): string => content.replace(lookalike, '$1###').replace(underlined, '$1### ')

@@ -13,7 +13,8 @@ let told: string[]
 const tell = (signal: Signal) => {
   if (signal.type === 'workspace-trouble') told.push(`${signal.file} ${signal.why}`)
 }
-const bootstrap = (where = dir) => openWorkspace({ dir: where, tell }).bootstrap()
+const shippedSkills = join(import.meta.dirname, '../../templates/skills')
+const bootstrap = (where = dir) => openWorkspace({ dir: where, tell, shippedSkills }).bootstrap()
 const ours = async () => (await readdir(dir)).filter(name => name.endsWith('.md'))
 const text = (file: string) => readFile(join(dir, file), 'utf8')
 

@@ -1,15 +1,17 @@
-// What the agent is told about where it is and what it can do there. Only what is true today; later parts add their lines.
+// What the agent is told about where it is and what it can do there.
 
 export interface Surroundings {
   /** The workspace, which is also the agent's working folder. */
   readonly configDir: string
   readonly allowedTools: readonly string[]
+  /** How it reaches the gateway's own tools: by its MCP server, by files in this folder, or not at all. */
+  readonly gateway: 'mcp' | { readonly folder: string } | null
 }
 
 /** Our own words, together with the preamble, stay under 8 kB however long the tool list is. */
 const toolListRoom = 1500
 
-export const capabilities = ({ configDir, allowedTools }: Surroundings): string =>
+export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings): string =>
   [
     paragraph(
       'You run inside Aetheel, a gateway on your owner’s machine. People write to you in chats; each message wakes you for one',
@@ -50,11 +52,32 @@ export const capabilities = ({ configDir, allowedTools }: Surroundings): string 
       'memory.md: long-term facts and lessons; append, never wipe',
       'tools.md: notes on tools and services, their limits and pitfalls; no secrets',
     ]),
+    list([
+      'heartbeat.md and the part Cron Jobs of agents.md: what you do when time passes; Hooks and Webhooks of agents.md: what else wakes you',
+      'skills/NAME/SKILL.md: how to do something well, with name: and description: between two lines of ---',
+      'config.json: the settings of the gateway; change it only when your owner asks. A mistake in it is put back, and you are told',
+    ]),
+    paragraph(
+      'When time wakes you (a heartbeat or a job) and there is nothing to say, answer HEARTBEAT_OK and nothing else: nobody is disturbed then.',
+      ...ownTools(gateway),
+    ),
     paragraph(
       'If CLAUDE.md or persona.md is there, its headings fill those of identity.md, soul.md, user.md and tools.md that nobody has',
       'written yet: change such a part where it is written.',
     ),
   ].join('\n\n')
+
+const what =
+  'send a message to any chat (send_message), schedule, list and remove jobs, search what was said and remembered (memory_search, remember, forget), keep facts and tasks (brain_*, tasks_*), start helpers that work beside you and report back (spawn_agent, ask_agent), and talk to them (publish, read_channel)'
+
+const ownTools = (gateway: Surroundings['gateway']): readonly string[] => {
+  if (gateway === null)
+    return ['To speak unasked, write a file into ipc/outbound: first line `Channel: discord:1234`, then the text.']
+  if (gateway === 'mcp') return [`The MCP server aetheel is the gateway itself: with it you can ${what}.`]
+  return [
+    `The gateway has tools for you: you can ${what}. To call one, write NAME.json with {"tool": …, "arguments": {…}} into ${gateway.folder} and read NAME.result.md a moment later; the tool "help" lists them all.`,
+  ]
+}
 
 const tools = (allowed: readonly string[]): string => {
   if (allowed.length === 0) return 'You have no tools: answer from what you know and what you are told.'

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { furnishForClis } from './for-clis.ts'
+import { openSkills } from './skills.ts'
 
 let dir: string
 const warnings: string[] = []
@@ -13,7 +14,8 @@ beforeEach(async () => {
   warnings.length = 0
 })
 afterEach(() => rm(dir, { recursive: true }))
-const link = () => furnishForClis(dir, (file, why) => warnings.push(`${file} ${why}`))
+const shipped = join(import.meta.dirname, '../../templates/skills')
+const link = () => furnishForClis(dir, shipped, (file, why) => warnings.push(`${file} ${why}`))
 
 test('a skill in skills/ is found below .claude and .agents, also one that comes later', async () => {
   await link()
@@ -37,4 +39,15 @@ test("the user's own folder of skills stays as it is, and trouble with one is no
   expect(readFileSync(join(dir, '.gemini/settings.json'), 'utf8')).toBe('{}')
   expect(existsSync(join(dir, '.claude/skills/own'))).toBe(true)
   expect(warnings).toEqual([expect.stringContaining('.agents/skills could not be made')])
+})
+
+test('a new workspace gets the skills that come along, whole and good; one that was thrown away does not come back', async () => {
+  await link()
+  const { skills, troubles } = await openSkills(dir).read()
+  expect(skills.map(({ name }) => name)).toEqual(['memory-care', 'schedules'])
+  expect(troubles).toEqual([])
+  await rm(join(dir, 'skills/schedules'), { recursive: true })
+  await link()
+  expect((await openSkills(dir).read()).skills).toHaveLength(1)
+  expect(warnings).toEqual([])
 })

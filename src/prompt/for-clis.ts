@@ -1,5 +1,5 @@
 // What the CLIs look for in their working folder: the skills of the workspace, and settings that cannot be given another way.
-import { lstat, mkdir, symlink } from 'node:fs/promises'
+import { cp, lstat, mkdir, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createFile } from './bootstrap.ts'
 
@@ -14,9 +14,16 @@ const gemini = { general: { maxAttempts: 2, sessionRetention: { enabled: false }
 const settings = { '.gemini/settings.json': `${JSON.stringify(gemini, null, 2)}\n` }
 
 /** What stands there already is the user's own and is left alone. */
-export async function furnishForClis(dir: string, warn: (file: string, why: string) => void): Promise<void> {
+export async function furnishForClis(
+  dir: string,
+  shippedSkills: string,
+  warn: (file: string, why: string) => void,
+): Promise<void> {
   const failed = (file: string) => (error: unknown) => warn(file, `could not be made (${String(error)})`)
-  await mkdir(join(dir, 'skills'), { recursive: true, mode: 0o700 }).catch(failed('skills'))
+  const skills = join(dir, 'skills')
+  const made = await mkdir(skills, { recursive: true, mode: 0o700 }).catch(failed('skills'))
+  // Only into a new folder: whoever threw one of them away does not want it back.
+  if (made !== undefined) await cp(shippedSkills, skills, { recursive: true }).catch(failed('skills'))
   for (const home of homes) {
     const link = join(home, 'skills')
     try {

@@ -122,7 +122,7 @@ test('of messages that are answered together each has its own line', () => {
 })
 
 test('the agent is told about the line as it really is', () => {
-  const told = capabilities({ configDir: '/c', allowedTools: [] })
+  const told = capabilities({ configDir: '/c', allowedTools: [], gateway: null })
   expect(told).toContain(senderLine({ ...ada, standing: { ...ada.standing, where: '#general' } }))
 })
 

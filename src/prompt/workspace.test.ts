@@ -15,7 +15,7 @@ let told: { file: string; why: string }[]
 const tell = (signal: Signal) => {
   if (signal.type === 'workspace-trouble') told.push({ file: signal.file, why: signal.why })
 }
-const open = () => openWorkspace({ dir, tell })
+const open = () => openWorkspace({ dir, tell, shippedSkills: join(dir, 'none') })
 const put = (file: string, text: string | Buffer) => writeFile(join(dir, file), text)
 const putAll = () => Promise.all(sectionFiles.map(({ file }) => put(file, `words of ${file}\n`)))
 

@@ -6,19 +6,31 @@ import { type Excerpt, type Found, noted, readExcerpt, shareRoom } from './excer
 import { furnishForClis } from './for-clis.ts'
 import { type Persona, personaFiles, readPersona } from './persona.ts'
 import { noSections, type SectionFile, type SectionKey, type Sections, sectionFiles } from './sections.ts'
+import { describeSkills, openSkills } from './skills.ts'
 
 export interface Workspace {
   /** Makes the folder and the missing files. Rejects, with words for the owner, when that is not possible. */
   bootstrap(): Promise<Bootstrapped>
   /** What the files say now. Never rejects: what cannot be read is told and left out. */
   read(): Promise<Sections>
+  /** The skills there are now, as a list for the prompt; '': none. Never rejects. */
+  skills(): Promise<string>
 }
 
 const fileLimit = 64 * 1024
 const totalLimit = 256 * 1024
 
-export const openWorkspace = ({ dir, tell }: { readonly dir: string; readonly tell: Tell }): Workspace => {
+export interface WorkspaceParts {
+  readonly dir: string
+  readonly tell: Tell
+  /** A folder with the skills that a new workspace gets. */
+  readonly shippedSkills: string
+}
+
+export const openWorkspace = ({ dir, tell, shippedSkills }: WorkspaceParts): Workspace => {
   const report = onceWhileItLasts(tell)
+  const reportSkills = onceWhileItLasts(tell)
+  const skills = openSkills(dir)
   const personaOf = rememberLast()
 
   const readSingle = async (section: SectionFile): Promise<Found> => {
@@ -79,10 +91,15 @@ export const openWorkspace = ({ dir, tell }: { readonly dir: string; readonly te
     async bootstrap() {
       const warn = (file: string, why: string) => tell({ type: 'workspace-trouble', file, why })
       const made = await bootstrap(dir, fileLimit, warn)
-      await furnishForClis(dir, warn)
+      await furnishForClis(dir, shippedSkills, warn)
       return made
     },
     read,
+    async skills() {
+      const found = await skills.read()
+      reportSkills(new Map(found.troubles.map(({ file, why }) => [file, why])))
+      return describeSkills(found.skills)
+    },
   }
 }
 
