@@ -1,6 +1,7 @@
 // Reads the body of a POST: bounded, then parsed by a schema. Loaded with the first such request.
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
+import { readUpTo } from './bytes.ts'
 import { conversationName } from './conversation.ts'
 
 export type Body<T> =
@@ -41,7 +42,7 @@ const readJson = async <T>(
   expected: string,
 ): Promise<Body<T>> => {
   const bytes = await readUpTo(request, limit)
-  if (bytes === null) return { type: 'unusable', status: 413, why: `The body is longer than ${limit} bytes.` }
+  if (bytes === 'too-long') return { type: 'unusable', status: 413, why: `The body is longer than ${limit} bytes.` }
   let json: unknown
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
@@ -57,23 +58,4 @@ const inWords = (issue: v.BaseIssue<unknown>): string => {
   const field = v.getDotPath(issue)
   if (field === null) return issue.kind === 'schema' ? 'The body must be a JSON object.' : `The body ${issue.message}.`
   return issue.received === 'undefined' ? `"${field}" is missing` : `"${field}" ${issue.message}`
-}
-
-/** Null: too long. What is left is read and dropped by Node, within the request timeout, so that the answer arrives. */
-const readUpTo = (request: IncomingMessage, limit: number): Promise<Buffer | null> => {
-  if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.resolve(null)
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length
-      if (length > limit) {
-        chunks.length = 0
-        resolve(null)
-      } else chunks.push(chunk)
-    })
-    request.on('end', () => resolve(Buffer.concat(chunks)))
-    request.on('error', reject)
-    request.on('close', () => reject(new Error('the request was cut off')))
-  })
 }

@@ -1,6 +1,7 @@
 // What the HTTP server is handed: the few things it needs to know about the rest of the program.
 import type { PairingDesk } from '../../base/pairing.ts'
 import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
+import type { ReceiveWebhook } from '../../base/webhook.ts'
 
 export interface HttpOptions {
   readonly host: string
@@ -20,12 +21,16 @@ export interface HttpOptions {
   /** Resolves after the commit; with `wait` when the final is there. The signal tells that nobody waits any more. */
   message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
   readonly pairing: PairingDesk
+  /** Missing: there are no webhooks. */
+  readonly webhook?: ReceiveWebhook
   warn(fields: object, text: string): void
   readonly limits?: Partial<HttpLimits>
 }
 
 export interface HttpLimits {
   readonly bodyBytes: number
+  /** What bodies of webhooks may hold together. */
+  readonly unprovenBytes: number
   /** The longest message a socket may send. */
   readonly frameBytes: number
   /** What may wait for a slow reader before its socket is closed. */
@@ -43,6 +48,7 @@ export interface HttpLimits {
 
 export const defaultLimits: HttpLimits = {
   bodyBytes: 1024 * 1024,
+  unprovenBytes: 32 * 1024 * 1024,
   frameBytes: 1024 * 1024,
   bufferedBytes: 8 * 1024 * 1024,
   headersMs: 10_000,

@@ -67,4 +67,8 @@ export const redirect = (exchange: Exchange, to: string, headers: Readonly<Recor
   reply(exchange, 303, 'text/plain; charset=utf-8', '', { Location: to, ...headers })
 
 const isForPrograms = ({ pathname }: URL): boolean =>
-  pathname.startsWith('/api/') || pathname === '/healthz' || pathname === '/metrics' || pathname === '/ws'
+  pathname.startsWith('/api/') ||
+  pathname.startsWith('/hooks/') ||
+  pathname === '/healthz' ||
+  pathname === '/metrics' ||
+  pathname === '/ws'

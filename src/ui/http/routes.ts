@@ -6,6 +6,7 @@ import type { MessageReply } from '../../base/socket.ts'
 import { approvalInWords, denialInWords } from '../pairing.ts'
 import type { Assets } from './assets.ts'
 import { type Admission, tokenCookie } from './guard.ts'
+import { openHooks } from './hooks.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
 
@@ -13,6 +14,8 @@ export interface Route {
   readonly method: 'GET' | 'POST'
   /** `open`: for everyone. `token`: refused without. `asks`: answers the missing token itself. */
   readonly access: 'open' | 'token' | 'asks'
+  /** Asked for under any name, such as that of a tunnel: it proves itself by more than where it comes from. */
+  readonly anyHost?: true
   answer(exchange: Exchange, admission: Admission, signal: AbortSignal): Promise<void> | void
 }
 
@@ -65,7 +68,12 @@ export const makeRoutes = (
     access: 'open',
     answer: exchange => assets.send(exchange, exchange.url.pathname),
   }
-  return path => [(Object.hasOwn(routes, path) ? routes[path] : undefined) ?? (assets.has(path) ? file : [])].flat()
+  const hooks = openHooks(options, limits)
+  return path => {
+    const hook = hooks(path)
+    if (hook) return [{ method: 'POST', access: 'open', anyHost: true, answer: hook }]
+    return [(Object.hasOwn(routes, path) ? routes[path] : undefined) ?? (assets.has(path) ? file : [])].flat()
+  }
 }
 
 const chatPage = async (exchange: Exchange, admission: Admission, token: string, assets: Assets): Promise<void> => {
