@@ -1,0 +1,243 @@
+// ipc/outbound: the agent speaks unasked by dropping a file. Sent means: in the outbox, on disk; then the file moves to sent/.
+import { type FSWatcher, watch } from 'node:fs'
+import { join } from 'node:path'
+import type { Letter } from '../base/chat.ts'
+import type { Place } from '../base/event.ts'
+import { label } from '../base/label.ts'
+import type { Tell } from '../base/signal.ts'
+import type { Clock } from '../base/time.ts'
+import { readDropped, type Seen, sameFile, seenAt, type Words } from './dropped.ts'
+import { codeOf, openFolder } from './outbound-folder.ts'
+import { sendable } from './sendable.ts'
+
+export type OutboundLetter = Required<Pick<Letter, 'place' | 'text' | 'files'>>
+
+export interface OutboundParts {
+  /** The folder in which ipc/outbound is. */
+  readonly workspace: string
+  /** Resolves once it is on disk, also if the key is known. Rejects: not now; it is tried again. */
+  put(key: string, letter: OutboundLetter): Promise<void>
+  /** Null: there is no such channel, or (for null) no default. */
+  placeOf(channel: string | null): Place | null
+  /** A text in pieces that the platform takes. */
+  split(place: Place, text: string): readonly string[]
+  readonly tell: Tell
+  readonly clock: Clock
+}
+
+export interface Outbound {
+  /** Watches until the signal; a file that is being sent is finished. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Unchanged for so long: written to the end. What cannot be read yet gets more time. */
+const settleMs = 200
+const quietMs = 2_000
+const lookEveryMs = 5_000
+const pruneEvery = 100
+
+/** What is known of a file from look to look. */
+interface Note {
+  readonly seen: Seen
+  readonly since: number
+  /** Dealt with, but it could not be moved. */
+  done: { readonly type: 'sent' } | { readonly type: 'failed'; readonly why: string } | null
+  told: boolean
+}
+
+export function openOutbound({ workspace, put, placeOf, split, tell, clock }: OutboundParts): Outbound {
+  const folder = openFolder(workspace, clock)
+  let notes = new Map<string, Note>()
+  const complain = (name: string, why: string) =>
+    tell({ type: 'workspace-trouble', file: join('ipc/outbound', label(name)), why })
+
+  const folderTrouble = onceInARow(why => complain('', why))
+  const outboxTrouble = onceInARow(why => complain('', why))
+
+  /** One pass over the folder. Returns after how many ms something is due. */
+  async function look(signal: AbortSignal): Promise<number> {
+    const blocked = new Set<string>()
+    const before = notes
+    notes = new Map()
+    // One time for all: otherwise a file could come to rest, and go, while an earlier name was passed over just before.
+    const now = clock.now()
+    let due = lookEveryMs
+    let moved = 0
+    for (const name of await folder.names()) {
+      if (signal.aborted) break
+      const note = await noteOf(name, before)
+      if (note === null) continue
+      notes.set(name, note)
+      const left = await consider(name, note, now - note.since, blocked)
+      if (left > 0) due = Math.min(due, left)
+      else {
+        moved += 1
+        if (moved % pruneEvery === 0) await folder.prune()
+      }
+    }
+    if (moved > 0) await folder.prune()
+    return due
+  }
+
+  async function noteOf(name: string, before: ReadonlyMap<string, Note>): Promise<Note | null> {
+    const seen = await seenAt(join(folder.dir, name))
+    if (seen === null) return null
+    const known = before.get(name)
+    return known && sameFile(known.seen, seen) ? known : { seen, since: clock.now(), done: null, told: false }
+  }
+
+  /** 0: it is out of the folder. Otherwise it wants to be looked at again after so many ms. */
+  async function consider(name: string, note: Note, quiet: number, blocked: Set<string>): Promise<number> {
+    if (quiet < settleMs) return settleMs - quiet
+    if (note.done === null) {
+      const dropped = await readDropped(join(folder.dir, name), name, note.seen)
+      switch (dropped.type) {
+        case 'gone':
+          return settleMs
+        case 'unfinished':
+          if (quiet < quietMs) return quietMs - quiet
+          note.done = { type: 'failed', why: dropped.why }
+          break
+        case 'refused':
+          note.done = { type: 'failed', why: dropped.why }
+          break
+        case 'message':
+          note.done = await hand(dropped.key, dropped.words, blocked)
+          break
+        default:
+          dropped satisfies never
+      }
+    }
+    return note.done === null ? lookEveryMs : move(name, note, note.done)
+  }
+
+  /** Null: not now. What goes to the same place waits with it, so that the order stays. */
+  async function hand(key: string, { channel, text, files }: Words, blocked: Set<string>): Promise<Note['done']> {
+    const place = placeOf(channel)
+    if (place === null) return { type: 'failed', why: noPlace(channel) }
+    const where = `${place.chat}:${place.conversation}`
+    if (blocked.has(where)) return null
+    const along = await sendable(workspace, files)
+    if ('why' in along) return { type: 'failed', why: along.why }
+    const pieces = text.trim() === '' ? [''] : split(place, text)
+    try {
+      for (const [i, piece] of pieces.entries()) {
+        const last = i === pieces.length - 1
+        await put(i === 0 ? key : `${key}-${i}`, { place, text: piece, files: last ? along.files : [] })
+      }
+      outboxTrouble(null)
+      return { type: 'sent' }
+    } catch (error) {
+      blocked.add(where)
+      outboxTrouble(`What goes out waits: ${error instanceof Error ? error.message : String(error)}`)
+      return null
+    }
+  }
+
+  async function move(name: string, note: Note, done: NonNullable<Note['done']>): Promise<number> {
+    // Written anew since it was read: that is the next message, and it must not leave with this one.
+    const seen = await seenAt(join(folder.dir, name))
+    if (seen === null || !sameFile(seen, note.seen)) return settleMs
+    try {
+      if (done.type === 'sent') await folder.toSent(name)
+      else {
+        await folder.toFailed(name, done.why)
+        complain(name, done.why)
+      }
+      return 0
+    } catch (error) {
+      const what = done.type === 'sent' ? 'It was sent.' : done.why
+      if (!note.told) complain(name, `${what} It cannot be moved away (${codeOf(error)}).`)
+      note.told = true
+      return lookEveryMs
+    }
+  }
+
+  return {
+    async run(signal) {
+      let stirred = false
+      let wake = () => {}
+      const stir = () => {
+        stirred = true
+        wake()
+      }
+      const watching = openWatch(folder.dir, stir)
+      signal.addEventListener('abort', stir)
+      try {
+        while (!signal.aborted) {
+          stirred = false
+          const began = clock.now()
+          const due = await lookSafely(watching, signal)
+          const nap = new AbortController()
+          wake = () => nap.abort()
+          if (signal.aborted) break
+          if (!stirred) await clock.sleep(due, nap.signal)
+          // A storm of changes is looked at now and then, not change by change.
+          await clock.sleep(began + settleMs - clock.now(), signal)
+        }
+      } finally {
+        signal.removeEventListener('abort', stir)
+        watching.close()
+      }
+    },
+  }
+
+  async function lookSafely(watching: Watching, signal: AbortSignal): Promise<number> {
+    try {
+      const ready = await folder.ready()
+      if ('why' in ready) {
+        folderTrouble(ready.why)
+        return lookEveryMs
+      }
+      watching.follow(ready.inode)
+      const due = await look(signal)
+      folderTrouble(null)
+      return due
+    } catch (error) {
+      folderTrouble(`ipc/outbound cannot be looked at (${codeOf(error)}).`)
+      return lookEveryMs
+    }
+  }
+}
+
+/** Tells a trouble when it begins, and not again before it has ended (null) or become another. */
+function onceInARow(tell: (why: string) => void): (why: string | null) => void {
+  let last: string | null = null
+  return why => {
+    if (why !== null && why !== last) tell(why)
+    last = why
+  }
+}
+
+const noPlace = (channel: string | null): string =>
+  channel === null
+    ? 'It names no channel and there is no default one: add "channel", or set OUTPUT_CHANNEL_ID.'
+    : `There is no channel "${label(channel)}" to send it to. Write it as chat:conversation, such as discord:123.`
+
+interface Watching {
+  /** Watches the folder that is there now; without news from it the regular look has to do. */
+  follow(inode: number): void
+  close(): void
+}
+
+function openWatch(dir: string, stir: () => void): Watching {
+  let open: { readonly watcher: FSWatcher; readonly inode: number } | null = null
+  const close = () => {
+    open?.watcher.close()
+    open = null
+  }
+  return {
+    follow(inode) {
+      if (open?.inode === inode) return
+      close()
+      try {
+        const watcher = watch(dir, { persistent: false }, stir)
+        watcher.on('error', close)
+        open = { watcher, inode }
+      } catch {
+        // No more watches to be had: the regular look has to do.
+      }
+    },
+    close,
+  }
+}

@@ -1,0 +1,45 @@
+// Files that a dropped message wants to take along: those of the workspace, and none that is hidden.
+import { realpath, stat } from 'node:fs/promises'
+import { isAbsolute, join, relative, sep } from 'node:path'
+import { label } from '../base/label.ts'
+
+const most = { files: 10, bytes: 10 * 1024 * 1024 }
+
+/** Their paths in one spelling, or why they may not go. */
+export async function sendable(
+  workspace: string,
+  files: readonly string[],
+): Promise<{ readonly files: readonly string[] } | { readonly why: string }> {
+  if (files.length > most.files) return { why: `It has more than ${most.files} files.` }
+  const plain: string[] = []
+  for (const file of files) {
+    const why = await objectionTo(workspace, file)
+    if (why !== null) return { why: `The file "${label(file, 100)}" cannot go along: ${why}` }
+    plain.push(join(file).split(sep).join('/'))
+  }
+  return { files: [...new Set(plain)] }
+}
+
+async function objectionTo(workspace: string, file: string): Promise<string | null> {
+  if (file === '' || file.includes('\0') || isAbsolute(file) || file.includes('\\') || file.split('/').includes('..'))
+    return 'name it by its path inside the workspace.'
+  if (isPrivate(join(file))) return hidden
+  try {
+    const root = await realpath(workspace)
+    const target = await realpath(join(root, file))
+    const inside = relative(root, target)
+    if (inside.startsWith('..') || isAbsolute(inside)) return 'it leads out of the workspace.'
+    if (isPrivate(inside)) return hidden
+    const stats = await stat(target)
+    if (!stats.isFile()) return 'it is not a file.'
+    if (stats.size === 0) return 'it is empty.'
+    return stats.size > most.bytes ? `it is larger than ${most.bytes} bytes.` : null
+  } catch {
+    return 'it is not there.'
+  }
+}
+
+const hidden = 'hidden files and the configuration stay here.'
+
+const isPrivate = (path: string): boolean =>
+  path === 'config.json' || path.split(sep).some(part => part.startsWith('.') && part !== '.')
