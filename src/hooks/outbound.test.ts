@@ -265,8 +265,7 @@ test('while the outbox takes nothing the files wait, one trouble is told, and ot
   await drop('3.json', { channel: 'free', text: 'three' })
   let stuck = true
   const { troubles } = start(workspace, {
-    put: (key, letter) =>
-      stuck && letter.place.conversation === 'stuck' ? Promise.reject(new Error('full')) : put(key, letter),
+    put: (key, letter) => (stuck && letter.text === 'one' ? Promise.reject(new Error('full')) : put(key, letter)),
   })
   await expect.poll(() => inside('sent')).toEqual(['3.json'])
   expect(texts()).toEqual(['three'])
