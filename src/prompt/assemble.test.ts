@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { assemble, parseSections } from './assemble.ts'
-import { capabilities } from './capabilities.ts'
+import { capabilities, type Surroundings } from './capabilities.ts'
 import { noSections, type Sections, sectionFiles } from './sections.ts'
 
 const names = [...sectionFiles.map(({ name }) => name), 'Skills']
@@ -160,7 +160,11 @@ describe('our own words', () => {
     expect(capabilities({ configDir: '/c', allowedTools: [], gateway: null })).toContain('no tools')
   })
 
-  test('promise nothing that is not there yet', () => {
-    expect(bare('/c', ['Read'])).not.toMatch(/heartbeat|cron|schedule|skill|sub-?agent|ipc/i)
+  test('tell how the gateway is asked for something, as this backend can', () => {
+    const said = (gateway: Surroundings['gateway']) =>
+      capabilities({ configDir: '/c', allowedTools: ['Read'], gateway })
+    expect(said('mcp')).toContain('MCP server aetheel')
+    expect(said({ folder: 'ipc/calls/k' })).toContain('into ipc/calls/k')
+    expect(said(null)).toContain('ipc/outbound')
   })
 })

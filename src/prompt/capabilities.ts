@@ -9,7 +9,7 @@ export interface Surroundings {
 }
 
 /** Our own words, together with the preamble, stay under 8 kB however long the tool list is. */
-const toolListRoom = 1500
+const toolListRoom = 600
 
 export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings): string =>
   [
@@ -53,12 +53,12 @@ export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings)
       'tools.md: notes on tools and services, their limits and pitfalls; no secrets',
     ]),
     list([
-      'heartbeat.md and the part Cron Jobs of agents.md: what you do when time passes; Hooks and Webhooks of agents.md: what else wakes you',
-      'skills/NAME/SKILL.md: how to do something well, with name: and description: between two lines of ---',
-      'config.json: the settings of the gateway; change it only when your owner asks. A mistake in it is put back, and you are told',
+      'heartbeat.md, and in agents.md Cron Jobs, Hooks and Webhooks: what wakes you besides people',
+      'skills/NAME/SKILL.md: how to do something well; name: and description: between two lines of ---',
+      'config.json: the gateway’s settings, only when your owner asks; a mistake is put back, and you are told',
     ]),
     paragraph(
-      'When time wakes you (a heartbeat or a job) and there is nothing to say, answer HEARTBEAT_OK and nothing else: nobody is disturbed then.',
+      'When time wakes you and there is nothing to say, answer HEARTBEAT_OK and nothing else: nobody is disturbed then.',
       ...ownTools(gateway),
     ),
     paragraph(
@@ -68,14 +68,14 @@ export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings)
   ].join('\n\n')
 
 const what =
-  'send a message to any chat (send_message), schedule, list and remove jobs, search what was said and remembered (memory_search, remember, forget), keep facts and tasks (brain_*, tasks_*), start helpers that work beside you and report back (spawn_agent, ask_agent), and talk to them (publish, read_channel)'
+  'speak unasked (send_message), keep jobs (schedule_job, list_jobs), search and remember (memory_search, remember, forget), keep facts and tasks (brain_*, tasks_*), and start helpers that report back (spawn_agent, ask_agent, publish, read_channel)'
 
 const ownTools = (gateway: Surroundings['gateway']): readonly string[] => {
   if (gateway === null)
     return ['To speak unasked, write a file into ipc/outbound: first line `Channel: discord:1234`, then the text.']
   if (gateway === 'mcp') return [`The MCP server aetheel is the gateway itself: with it you can ${what}.`]
   return [
-    `The gateway has tools for you: you can ${what}. To call one, write NAME.json with {"tool": …, "arguments": {…}} into ${gateway.folder} and read NAME.result.md a moment later; the tool "help" lists them all.`,
+    `With the gateway’s tools you can ${what}. To call one, write NAME.json with {"tool": …, "arguments": {…}} into ${gateway.folder} and read NAME.result.md a moment later; the tool "help" lists them.`,
   ]
 }
 
