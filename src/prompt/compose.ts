@@ -2,6 +2,7 @@
 import type { NewEvent } from '../base/event.ts'
 import { attachedLine } from './attached.ts'
 import { defused, senderLine } from './sender.ts'
+import { webhookWords } from './webhook.ts'
 
 export interface PromptParts {
   readonly text: string
@@ -15,6 +16,7 @@ export interface PromptParts {
 
 /** What an event says to the agent; where anybody can speak, under a line that tells who does. */
 export const wordsOf = ({ what, standing }: NewEvent): string => {
+  if (what.kind === 'webhook') return webhookWords(what)
   const words = 'text' in what ? what.text : what.instruction
   const files = 'attachments' in what ? (what.attachments ?? []).map(one => `${attachedLine(one)}\n`).join('') : ''
   if (!standing || !('author' in what)) return `${files}${words}`
