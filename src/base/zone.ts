@@ -10,15 +10,7 @@ export interface WallTime {
 }
 
 export function wallTime(ms: number, zone: string): WallTime {
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-  }).formatToParts(ms)
+  const parts = formatOf(zone).formatToParts(ms)
   const read = (type: string) => Number(parts.find(part => part.type === type)?.value)
   return { year: read('year'), month: read('month'), day: read('day'), hour: read('hour'), minute: read('minute') }
 }
@@ -33,3 +25,22 @@ export function fromWallTime(wall: WallTime, zone: string): number {
 }
 
 const utcOf = ({ year, month, day, hour, minute }: WallTime) => Date.UTC(year, month - 1, day, hour, minute)
+
+/** Making one takes ten times as long as using it, and jobs are looked at often. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone)
+  if (known) return known
+  const made = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+  })
+  formats.set(zone, made)
+  return made
+}
