@@ -120,6 +120,17 @@ const migrations = [
      updated_at INTEGER NOT NULL,
      PRIMARY KEY (chat, name)
    ) STRICT, WITHOUT ROWID;`,
+  // Which due times of a job were dealt with.
+  `CREATE TABLE job_marks (
+     kind TEXT NOT NULL,
+     name TEXT NOT NULL,
+     schedule TEXT NOT NULL,
+     since INTEGER NOT NULL,
+     due INTEGER,
+     fired INTEGER,
+     checked TEXT,
+     PRIMARY KEY (kind, name)
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 interface Job {
