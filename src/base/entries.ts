@@ -35,16 +35,12 @@ export function withEntry(markdown: string, shape: EntryShape, name: string, wri
   const spans = spansOf(lines, shape)
   const same = spans.filter(span => sameName(span.name, name))
   const [first] = same
-  const ours = written === null ? null : written.replaceAll('\n', lineEndOf(lines))
-  if (!first) return ours === null ? markdown : appended(lines, shape, ours)
-  let text = ''
-  let at = 0
-  for (const span of same) {
-    text += lines.slice(at, span.start).join('')
-    if (span === first && ours !== null) text += span.end < lines.length ? `${ours}${lineEndOf(lines)}` : ours
-    at = span.end
-  }
-  return text + lines.slice(at).join('')
+  const end = lineEndOf(lines)
+  const ours = written?.replaceAll('\n', end)
+  if (!first) return ours === undefined ? markdown : appended(lines, shape, ours)
+  const before = lines.slice(0, first.start).join('')
+  const after = same.map((span, at) => lines.slice(span.end, same[at + 1]?.start).join('')).join('')
+  return `${before}${ours ?? ''}${ours === undefined || after === '' ? '' : end}${after}`
 }
 
 /** The same text with one `single` field of the first entry of that name set, right below the heading if it is new, or taken out (null). */

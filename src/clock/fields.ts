@@ -60,7 +60,7 @@ export function readInstruction(text: string | undefined): Checked<string> {
   return good(instruction)
 }
 
-/** The jobs of a file, in its order. Of two with one name the first counts; more than `mostJobs` are not read. */
+/** The jobs of a file, in its order. Of two with one name the first counts, also if it is wrong: it is the one that edits change. More than `mostJobs` are not read. */
 export async function readJobs(
   file: string,
   entries: readonly Entry[],
@@ -74,13 +74,12 @@ export async function readJobs(
     const name = entry.name.toLowerCase()
     const job: Checked<Job> = nameable(entry.name)
       ? names.has(name)
-        ? bad('There is another one of this name above it, which counts. Give this one a name of its own.')
+        ? bad('There is another one of this name above it, and the first counts. Give this one a name of its own.')
         : await read(entry)
       : bad('Its heading is no name: write 1 to 100 visible characters.')
-    if (job.ok) {
-      names.add(name)
-      jobs.push(job.value)
-    } else refuse(entry.name, job.why)
+    names.add(name)
+    if (job.ok) jobs.push(job.value)
+    else refuse(entry.name, job.why)
   }
   const [beyond] = entries.slice(mostJobs)
   if (beyond)
