@@ -137,6 +137,22 @@ test('a schedule is read back from its words', async () => {
   )
 })
 
+test.each([
+  ['0 8 * * 1', 'every Monday at 08:00'],
+  ['0 10 * * 0,6', 'every Saturday and Sunday at 10:00'],
+  ['5 18 * * 0,1,3', 'every Monday, Wednesday and Sunday at 18:05'],
+  ['0 9 11 * *', 'every month on the 11th at 09:00'],
+  ['0 9 12 * *', 'every month on the 12th at 09:00'],
+  ['0 9 22 * *', 'every month on the 22nd at 09:00'],
+  ['0 9 23 * *', 'every month on the 23rd at 09:00'],
+  // Words would promise a day that some months have not, or another day than the one of a list.
+  ['0 9 31 * *', '0 9 31 * *'],
+  ['0 9 1 * 1', '0 9 1 * 1'],
+  ['0 9 * 2 *', '0 9 * 2 *'],
+])('%s is shown as %s', (expression, words) => {
+  expect(wordsFor(cron(expression))).toBe(words)
+})
+
 test('words for days and hours mean the runs that the expression has', async () => {
   const names = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
   await fc.assert(
