@@ -51,6 +51,7 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'chat-ready':
     case 'chat-caught-up':
       return log.info(fields, name)
+    case 'job-skipped':
     case 'draft-lost':
     case 'letter-sent':
     case 'turn-spoke':

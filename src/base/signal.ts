@@ -96,5 +96,13 @@ export type Signal =
   | { readonly type: 'chat-trouble'; readonly chat: string; readonly why: string }
   | { readonly type: 'draft-lost'; readonly place: Place; readonly why: string }
   | { readonly type: 'workspace-trouble'; readonly file: string; readonly why: string }
+  /** A due time of a job that becomes no event. */
+  | {
+      readonly type: 'job-skipped'
+      readonly kind: string
+      readonly name: string
+      readonly due: number
+      readonly why: 'missed' | 'still-running' | 'unchanged'
+    }
 
 export type Tell = (signal: Signal) => void

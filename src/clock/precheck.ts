@@ -15,13 +15,14 @@ export type Checked =
 export interface PrecheckParts {
   /** The workspace. */
   readonly dir: string
-  /** In a shell, in the workspace. `output`: what it printed; not ok: it failed or took too long. */
+  /** In a shell, in the workspace, until the signal. `output`: what it printed; not ok: it failed or took too long. */
   run(command: string, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly output: string }>
   readonly timeoutMs?: number
 }
 
 const mostBytes = 1024 * 1024
-const patienceMs = 10_000
+const addressMs = 10_000
+const commandMs = 60_000
 
 /** `before`: the fingerprint of the last time; null: there was none. */
 export async function unchanged(
@@ -44,9 +45,9 @@ async function feed(check: Precheck, hash: Hash, parts: PrecheckParts, signal: A
     case 'file':
       return feedFile(check.path, hash, parts.dir)
     case 'url':
-      return feedAddress(check.url, hash, AbortSignal.any([signal, AbortSignal.timeout(parts.timeoutMs ?? patienceMs)]))
+      return feedAddress(check.url, hash, within(parts.timeoutMs ?? addressMs, signal))
     case 'command': {
-      const ended = await parts.run(check.command, signal).catch(() => null)
+      const ended = await parts.run(check.command, within(commandMs, signal)).catch(() => null)
       if (!ended?.ok) return 'the command of Skip-if-unchanged failed; try it by hand'
       hash.update(ended.output)
       return null
@@ -99,5 +100,7 @@ async function feedAddress(url: string, hash: Hash, signal: AbortSignal): Promis
       : 'the address of Skip-if-unchanged cannot be reached'
   }
 }
+
+const within = (ms: number, signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(ms)])
 
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'

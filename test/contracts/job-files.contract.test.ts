@@ -1,0 +1,416 @@
+// Jobs live in files that people and the agent edit, and so do we: what counts, what is told, what is never lost.
+import { chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../fakes/temporary.ts'
+import { beat, cron, cronFile, jobsWorkspace } from '../harness/jobs.ts'
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+const noon = '2026-11-16T12:00:00Z'
+
+beforeAll(() => import('croner'))
+
+type Work = Awaited<ReturnType<typeof jobsWorkspace>>
+const read = (work: Work, file = 'agents.md') => readFile(join(work.dir, file), 'utf8')
+
+describe('edited by somebody else', () => {
+  test('a change counts while the gateway runs', async () => {
+    await using work = await jobsWorkspace(noon)
+    const { jobs } = await work.start({ lookMs: day })
+    await work.write('agents.md', cronFile(cron('a', '1 12 * * *')))
+    expect((await jobs.list()).jobs).toHaveLength(1)
+    await work.time.pass(2 * minute)
+    expect(work.fired()).toEqual(['2026-11-16T12:01:00.000Z'])
+  })
+
+  test.each(['saved in place', 'saved by a rename'])('the watch itself sees it: %s', async how => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '1 12 * * *')))
+    await work.start({ lookMs: day })
+    const text = cronFile(cron('a', '1 12 * * *'), cron('bad', '99 12 * * *'))
+    if (how === 'saved in place') await work.write('agents.md', text)
+    else {
+      await work.write('agents.md.new', text)
+      await rename(join(work.dir, 'agents.md.new'), join(work.dir, 'agents.md'))
+    }
+    // Time stands still: only the watch can have told.
+    await eventually('the trouble', () => work.troubles().some(told => told.includes('bad')))
+  })
+
+  test('a folder that is replaced is looked at again', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 13 * * *')))
+    await work.start()
+    await rename(work.dir, `${work.dir}.old`)
+    await mkdir(work.dir)
+    await work.time.pass(minute)
+    await work.write('agents.md', cronFile(cron('bad', '99 12 * * *')))
+    await eventually('the trouble', () => work.troubles().length > 0)
+  })
+
+  test('another schedule begins anew; another instruction counts at once', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Missed: once')))
+    const { jobs } = await work.start()
+    await work.time.pass(2.5 * hour)
+    await work.write('agents.md', cronFile(cron('a', '20 * * * *', 'Missed: once').replace('Do a.', 'Do it well.')))
+    await jobs.list()
+    await work.time.pass(hour)
+    expect(work.fired().map(iso => iso.slice(11, 16))).toEqual(['13:00', '14:00', '15:20'])
+    expect(work.events.at(-1)?.what).toMatchObject({ instruction: 'Do it well.' })
+  })
+
+  test('a job that was gone for a while has missed nothing', async () => {
+    await using work = await jobsWorkspace(noon)
+    const text = cronFile(cron('a', '0 * * * *', 'Missed: once'))
+    await work.write('agents.md', text)
+    await work.start()
+    await work.time.pass(1.5 * hour)
+    await work.write('agents.md', '')
+    await work.time.pass(5 * hour)
+    await work.write('agents.md', text)
+    await work.time.pass(hour)
+    expect(work.fired().map(iso => iso.slice(11, 16))).toEqual(['13:00', '19:00'])
+  })
+
+  test('a job that a save took away for a moment is the same as before', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('heartbeat.md', beat('a', 3600))
+    const { jobs } = await work.start()
+    await work.time.pass(50 * minute)
+    await work.write('heartbeat.md', '')
+    expect((await jobs.list()).jobs).toEqual([])
+    await work.time.pass(31 * second)
+    await work.write('heartbeat.md', beat('a', 3600))
+    await work.time.pass(10 * minute)
+    expect(work.fired()).toEqual(['2026-11-16T13:00:00.000Z'])
+  })
+
+  test('a file that cannot be read keeps its jobs, and is told once while it lasts', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *')))
+    const { jobs } = await work.start()
+    await writeFile(join(work.dir, 'agents.md'), Buffer.from([0x23, 0xff, 0xfe]))
+    await work.time.pass(2 * hour)
+    expect(work.fired()).toHaveLength(2)
+    expect(work.troubles()).toEqual(['agents.md: is not UTF-8 text; save it as UTF-8'])
+    expect((await jobs.list()).troubles).toHaveLength(1)
+    await rm(join(work.dir, 'agents.md'))
+    await mkdir(join(work.dir, 'agents.md'))
+    await work.time.pass(hour)
+    expect(work.troubles()[1]).toMatch(/not a regular file/)
+    await rm(join(work.dir, 'agents.md'), { recursive: true })
+    expect(await jobs.list()).toEqual({ jobs: [], troubles: [] })
+  })
+
+  test('a bad job is told by its name, once, and the others run', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('bad', '99 * * * *'), cron('good', '0 13 * * *')))
+    const { jobs } = await work.start()
+    await work.time.pass(2 * hour)
+    expect(work.fired()).toHaveLength(1)
+    expect(work.troubles()).toHaveLength(1)
+    expect(work.troubles()[0]).toMatch(/^agents\.md: bad: /)
+    expect((await jobs.list()).troubles).toMatchObject([{ file: 'agents.md', name: 'bad' }])
+  })
+})
+
+describe('edited by us', () => {
+  test('a job is added, listed with its next runs, and fires', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', '# Rules\n\nBe kind.\n')
+    await chmod(join(work.dir, 'agents.md'), 0o640)
+    const { jobs } = await work.start()
+    const added = await jobs.add({ name: 'briefing', schedule: 'every morning (9:00 AM)', instruction: 'Sum up.' })
+    const next = ['17', '18', '19'].map(date => Date.parse(`2026-11-${date}T09:00:00Z`))
+    expect(added).toMatchObject({ ok: true, job: { kind: 'cron', name: 'briefing', next, last: null } })
+    expect(await jobs.list()).toMatchObject({ jobs: [{ name: 'briefing', next }], troubles: [] })
+    expect(await read(work)).toMatch(/^# Rules\n\nBe kind\.\n/)
+    expect((await stat(join(work.dir, 'agents.md'))).mode & 0o777).toBe(0o640)
+    await work.time.pass(day)
+    expect(work.fired()).toEqual(['2026-11-17T09:00:00.000Z'])
+    const {
+      jobs: [job],
+    } = await jobs.list()
+    expect(job?.last).toBe(Date.parse('2026-11-17T09:00:00Z'))
+  })
+
+  test('what cannot be a job changes nothing', async () => {
+    await using work = await jobsWorkspace(noon)
+    const { jobs } = await work.start()
+    const why = async (schedule: string, name = 'a') => {
+      const answer = await jobs.add({ name, schedule, instruction: 'x' })
+      return answer.ok ? 'added' : answer.why
+    }
+    expect(await why('now and then')).not.toBe('added')
+    expect(await why('at 2026-11-16 11:00')).toMatch(/passed/)
+    expect(await why('0 0 31 2 *')).not.toBe('added')
+    await expect(read(work)).rejects.toThrow(/ENOENT/)
+    expect(await why('every Monday at 8:00')).toBe('added')
+    const before = await read(work)
+    expect(await why('every Tuesday at 8:00', 'A')).toMatch(/already/)
+    expect(await read(work)).toBe(before)
+  })
+
+  test('an entry that cannot be used is not overwritten', async () => {
+    await using work = await jobsWorkspace(noon)
+    const text = cronFile(cron('a', '99 * * * *'))
+    await work.write('agents.md', text)
+    const { jobs } = await work.start()
+    expect(await jobs.add({ name: 'A', schedule: '0 9 * * *', instruction: 'x' })).toMatchObject({ ok: false })
+    expect(await read(work)).toBe(text)
+  })
+
+  test('many changes at once all count', async () => {
+    await using work = await jobsWorkspace(noon)
+    const { jobs } = await work.start()
+    const names = Array.from({ length: 20 }, (_, index) => `job-${index}`)
+    const add = (name: string) => jobs.add({ name, schedule: '0 9 * * *', instruction: 'x' })
+    const answers = await Promise.all([...names.map(add), ...names.slice(0, 5).map(add)])
+    expect(answers.filter(({ ok }) => ok)).toHaveLength(20)
+    await Promise.all([
+      jobs.remove('job-3'),
+      jobs.pause('job-4', true),
+      jobs.add({ name: 'z', schedule: '0 9 * * *', instruction: 'x' }),
+    ])
+    const { jobs: all } = await jobs.list()
+    expect(all.map(({ name }) => name)).toEqual([...names.filter(name => name !== 'job-3'), 'z'])
+    expect(all.filter(({ paused }) => paused).map(({ name }) => name)).toEqual(['job-4'])
+  })
+
+  test('a paused job never fires, also after a restart, and does not catch up', async () => {
+    await using work = await jobsWorkspace(noon, 'a.db')
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Missed: once')))
+    const first = await work.start()
+    await work.time.pass(1.5 * hour)
+    expect(await first.jobs.pause('a', true)).toMatchObject({ ok: true, job: { paused: true, next: [] } })
+    await work.time.pass(2 * hour)
+    await first.stop()
+    const { jobs } = await work.start()
+    await work.time.pass(2 * hour)
+    expect(await jobs.pause('a', false)).toMatchObject({ ok: true, job: { paused: false } })
+    await work.time.pass(hour)
+    expect(work.fired().map(iso => iso.slice(11, 16))).toEqual(['13:00', '18:00'])
+  })
+
+  test('a job is removed and fires no more', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *'), cron('b', '0 * * * *')))
+    const { jobs } = await work.start()
+    expect(await jobs.remove('a')).toMatchObject({ ok: true, job: { name: 'a', next: [] } })
+    await work.time.pass(hour)
+    expect(work.fired('a')).toEqual([])
+    expect(work.fired('b')).toHaveLength(1)
+    expect(await jobs.remove('a')).toMatchObject({ ok: false })
+  })
+
+  test('a name that both kinds have is asked for with its kind', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 9 * * *')))
+    await work.write('heartbeat.md', beat('a', 600))
+    const { jobs } = await work.start()
+    expect(await jobs.remove('a')).toMatchObject({ ok: false, why: expect.stringContaining('heartbeat:a or cron:a') })
+    expect(await jobs.remove('heartbeat:a')).toMatchObject({ ok: true, job: { kind: 'heartbeat' } })
+    expect(await read(work, 'heartbeat.md')).not.toContain('## a')
+  })
+
+  test('a job is run now, and its next time stays', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 13 * * *', 'Paused: yes'), cron('b', '0 13 * * *')))
+    const gateway = await work.start()
+    expect(await gateway.jobs.run('b')).toMatchObject({ ok: true, job: { last: Date.parse(noon) } })
+    expect(await gateway.jobs.run('a')).toMatchObject({ ok: true })
+    expect(await gateway.jobs.run('c')).toMatchObject({ ok: false })
+    await work.time.pass(hour)
+    expect(work.events.map(({ key }) => key)).toEqual([
+      `cron:b@now-${Date.parse(noon)}`,
+      `cron:a@now-${Date.parse(noon)}`,
+      'cron:b@2026-11-16T13:00:00.000Z',
+    ])
+    await gateway.stop()
+    expect(await gateway.jobs.run('b')).toMatchObject({ ok: false })
+  })
+
+  test('what the inbox refuses is told to whoever runs a job', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 13 * * *')))
+    const { jobs } = await work.start({}, async () => ({ type: 'refused', why: 'full', reason: 'Too much waits.' }))
+    expect(await jobs.run('a')).toEqual({ ok: false, why: 'Too much waits.' })
+  })
+
+  test('a link that leads out of the workspace is read and not written', async () => {
+    await using work = await jobsWorkspace(noon)
+    const outside = join(work.home, 'agents.md')
+    await writeFile(outside, cronFile(cron('a', '0 13 * * *')))
+    await symlink(outside, join(work.dir, 'agents.md'))
+    await mkdir(join(work.dir, 'notes'))
+    await writeFile(join(work.dir, 'notes/beats.md'), beat('b', 600))
+    await symlink('notes/beats.md', join(work.dir, 'heartbeat.md'))
+    const { jobs } = await work.start()
+    expect(await jobs.remove('a')).toMatchObject({ ok: false, why: expect.stringContaining('out of the workspace') })
+    expect(await readFile(outside, 'utf8')).toContain('### a')
+    expect(await jobs.remove('b')).toMatchObject({ ok: true })
+    expect(await readFile(join(work.dir, 'notes/beats.md'), 'utf8')).not.toContain('## b')
+  })
+})
+
+describe('for one time', () => {
+  test('it fires once and is taken out of its file', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write(
+      'agents.md',
+      cronFile(cron('call', '2026-11-16 14:00', 'Timezone: Europe/Berlin'), cron('b', '0 9 * * *')),
+    )
+    await work.start()
+    await work.time.pass(2 * hour)
+    expect(work.fired()).toEqual(['2026-11-16T13:00:00.000Z'])
+    expect(await read(work)).not.toContain('### call')
+    expect(await read(work)).toContain('### b')
+    expect(work.troubles()).toEqual([])
+  })
+
+  test('killed before it was taken out, it is taken out on the next start', async () => {
+    await using work = await jobsWorkspace(noon, 'a.db')
+    const text = cronFile(cron('call', '2026-11-16 13:00'))
+    await work.write('agents.md', text)
+    const first = await work.start()
+    await work.time.pass(hour)
+    await first.stop()
+    await work.write('agents.md', text)
+    await work.start()
+    await work.time.pass(hour)
+    expect(work.fired()).toHaveLength(1)
+    expect(await read(work)).not.toContain('### call')
+  })
+
+  test('written after its time it does nothing and is told', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('call', '2026-11-16 11:00')))
+    const { jobs } = await work.start()
+    await work.time.pass(hour)
+    expect(work.fired()).toEqual([])
+    expect(work.troubles()).toEqual(['agents.md: call: its time has passed; give it another one or remove it'])
+    expect((await jobs.list()).troubles).toHaveLength(1)
+    await jobs.remove('call')
+    expect((await jobs.list()).troubles).toEqual([])
+  })
+
+  test('given another time it fires again, also when that happens while it fires', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('call', '2026-11-16 11:00')))
+    const { jobs } = await work.start({}, async event => {
+      if (work.events.length === 0) await work.write('agents.md', cronFile(cron('call', '2026-11-16 14:00')))
+      return work.inbox(event)
+    })
+    await work.write('agents.md', cronFile(cron('call', '2026-11-16 13:00')))
+    expect((await jobs.list()).troubles).toEqual([])
+    await work.time.pass(3 * hour)
+    expect(work.fired().map(iso => iso.slice(11, 16))).toEqual(['13:00', '14:00'])
+    expect(await read(work)).not.toContain('### call')
+  })
+
+  test('in a file that we cannot write it fires once all the same', async () => {
+    await using work = await jobsWorkspace(noon)
+    await writeFile(join(work.home, 'agents.md'), cronFile(cron('call', '2026-11-16 13:00')))
+    await symlink(join(work.home, 'agents.md'), join(work.dir, 'agents.md'))
+    await work.start()
+    await work.time.pass(3 * hour)
+    expect(work.fired()).toHaveLength(1)
+    expect(work.troubles()).toHaveLength(1)
+    expect(work.troubles()[0]).toContain('cannot be taken out')
+  })
+})
+
+describe('only if there is anything new', () => {
+  const hours = (work: Work) => work.fired().map(iso => iso.slice(11, 13))
+
+  test('a file', async () => {
+    await using work = await jobsWorkspace(noon, 'a.db')
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Skip-if-unchanged: file inbox.md')))
+    await work.write('inbox.md', 'one')
+    const first = await work.start()
+    const passHour = async () => {
+      const seen = work.told.length + work.events.length
+      await work.time.pass(hour)
+      await eventually('the check', () => work.told.length + work.events.length > seen)
+      await work.time.quiet()
+    }
+    await passHour()
+    await passHour()
+    await work.write('inbox.md', 'two')
+    await passHour()
+    await first.stop()
+    await work.start()
+    await passHour()
+    expect(hours(work)).toEqual(['13', '15'])
+    expect(work.skipped()).toEqual(['a unchanged', 'a unchanged'])
+    await rm(join(work.dir, 'inbox.md'))
+    await passHour()
+    expect(hours(work)).toEqual(['13', '15', '17'])
+    expect(work.troubles()).toEqual(['agents.md: a: the file of Skip-if-unchanged is missing'])
+  })
+
+  test('what a command prints; what it found counts only once the event was accepted', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Skip-if-unchanged: command git log -1')))
+    const asked: string[] = []
+    let output = 'one'
+    let refuse = true
+    const run = async (command: string) => {
+      asked.push(command)
+      return { ok: true, output }
+    }
+    await work.start({ run }, async event =>
+      refuse ? { type: 'refused', why: 'full', reason: '' } : work.inbox(event),
+    )
+    await work.time.pass(hour)
+    refuse = false
+    await work.time.pass(2 * hour)
+    output = 'two'
+    await work.time.pass(hour)
+    expect(hours(work)).toEqual(['13', '16'])
+    expect(new Set(asked)).toEqual(new Set(['git log -1']))
+  })
+
+  test('what an address answers', async () => {
+    let content = 'one'
+    const server = createServer((_, answer) => answer.end(content))
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/feed`
+    await using work = await jobsWorkspace(noon)
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', `Skip-if-unchanged: url ${url}`)))
+    await work.start()
+    for (const next of ['one', 'two', 'two']) {
+      const seen = work.told.length + work.events.length
+      await work.time.pass(hour)
+      await eventually('the check', () => work.told.length + work.events.length > seen)
+      await work.time.quiet()
+      content = next
+    }
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+    expect(hours(work)).toEqual(['13', '15'])
+  })
+
+  test('a check that hangs holds up nobody else, and a stop ends it', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write(
+      'agents.md',
+      cronFile(cron('slow', '0 * * * *', 'Skip-if-unchanged: command sleep'), cron('b', '0 * * * *')),
+    )
+    const run = (_: string, signal: AbortSignal) =>
+      new Promise<{ ok: boolean; output: string }>(resolve =>
+        signal.addEventListener('abort', () => resolve({ ok: false, output: '' })),
+      )
+    const gateway = await work.start({ run })
+    await work.time.pass(3 * hour)
+    expect(work.fired('b')).toHaveLength(3)
+    await gateway.stop()
+    expect(work.fired('slow')).toEqual([])
+  })
+})

@@ -1,0 +1,326 @@
+// One due time, one event: whatever happens to the clock, the machine, the process and the files.
+import fc from 'fast-check'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { EventSink, NewEvent } from '../../src/base/event.ts'
+import type { When } from '../../src/base/jobs.ts'
+import { nextRuns } from '../../src/clock/due.ts'
+import { openLanes } from '../../src/lanes/index.ts'
+import { openShelf } from '../../src/store/index.ts'
+import { beat, cron, cronFile, jobsWorkspace } from '../harness/jobs.ts'
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+const day = 24 * hour
+
+// So that the first job of a test does not wait for it.
+beforeAll(() => import('croner'))
+
+describe('firing', () => {
+  test('a job becomes an event with its own lane, key, place and wish', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
+    await work.write('agents.md', cronFile(cron('briefing', '0 9 * * *', 'Channel: 42', 'Model: codex/gpt-5')))
+    await work.write('heartbeat.md', beat('inbox', 60, 'Model: anthropic/claude'))
+    await work.start()
+    await work.time.pass(minute)
+    const byKey = [...work.events].sort((a, b) => a.key.localeCompare(b.key))
+    expect(byKey).toEqual([
+      {
+        key: 'cron:briefing@2026-11-16T09:00:00.000Z',
+        lane: 'cron:briefing',
+        what: { kind: 'cron', name: 'briefing', instruction: 'Do briefing.' },
+        replyTo: { chat: 'test', conversation: '42' },
+        source: 'cron',
+        wish: { backend: 'codex', model: 'gpt-5' },
+      },
+      {
+        key: 'heartbeat:inbox@2026-11-16T09:00:00.000Z',
+        lane: 'heartbeat:inbox',
+        what: { kind: 'heartbeat', name: 'inbox', instruction: 'Do inbox.' },
+        replyTo: null,
+        source: 'heartbeat',
+        wish: { backend: null, model: 'anthropic/claude' },
+      },
+    ])
+  })
+
+  test('a year of schedules', async () => {
+    await using work = await jobsWorkspace('2026-01-01T00:00:00Z')
+    await work.write(
+      'agents.md',
+      cronFile(
+        cron('daily', '30 2 * * *', 'Timezone: Europe/Berlin'),
+        cron('weekly', '0 8 * * 1', 'Timezone: America/New_York'),
+        cron('monthly', '0 0 1 * *'),
+        cron('work', '0 9-17/4 * * 1-5', 'Timezone: Australia/Lord_Howe'),
+      ),
+    )
+    await work.write('heartbeat.md', beat('six-hourly', 6 * 3600))
+    await work.start({ lookMs: day })
+    const before = process.cpuUsage()
+    await work.time.pass(365 * day)
+    const { user, system } = process.cpuUsage(before)
+    const count = (name: string) => new Set(work.fired(name)).size
+    expect(work.bugs).toEqual([])
+    expect([count('daily'), count('weekly'), count('monthly')]).toEqual([365, 52, 12])
+    expect([count('work'), count('six-hourly')]).toEqual([3 * 261, 4 * 365])
+    expect(work.events).toHaveLength(365 + 52 + 12 + 3 * 261 + 4 * 365)
+    // About one alone; twice as much in company.
+    expect((user + system) / 1e6).toBeLessThan(5)
+  })
+
+  test('two hundred jobs of one minute all fire, and none twice', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:00:30Z', 'a.db')
+    const names = Array.from({ length: 200 }, (_, index) => `job-${index}`)
+    await work.write('agents.md', cronFile(...names.map(name => cron(name, '*/5 * * * *'))))
+    await work.start()
+    await work.time.pass(hour)
+    expect(work.events).toHaveLength(200 * 12)
+    expect(new Set(work.events.map(({ key }) => key)).size).toBe(200 * 12)
+  })
+
+  test('what is refused is tried again a minute later, while no newer time is due', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Missed: skip')))
+    let refusals = 3
+    const tried: string[] = []
+    const sink: EventSink = async event => {
+      tried.push(`${new Date(work.time.clock.now()).toISOString().slice(11, 16)} ${event.key.slice(18, 23)}`)
+      return refusals-- > 0 ? { type: 'refused', why: 'busy', reason: 'Busy.' } : work.inbox(event)
+    }
+    await work.start({}, sink)
+    await work.time.pass(10 * minute)
+    expect(tried).toEqual(['09:00 09:00', '09:01 09:00', '09:02 09:00', '09:03 09:00'])
+    refusals = 61
+    tried.length = 0
+    await work.time.pass(2 * hour)
+    expect(work.fired('a').map(iso => iso.slice(11, 16))).toEqual(['09:00', '11:00'])
+    expect(tried.slice(-3)).toEqual(['10:59 10:00', '11:00 11:00', '11:01 11:00'])
+  })
+
+  test('a sink that breaks loses no due time', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
+    await work.write('agents.md', cronFile(cron('a', '0 9 * * *')))
+    let broken = true
+    await work.start({}, async event => {
+      if (broken) throw new Error('disk full')
+      return work.inbox(event)
+    })
+    await work.time.pass(2 * minute)
+    expect(work.fired()).toEqual([])
+    broken = false
+    await work.time.pass(2 * minute)
+    expect(work.fired()).toEqual(['2026-11-16T09:00:00.000Z'])
+  })
+
+  test('while the last run still goes, a due time is skipped', async () => {
+    await using work = await jobsWorkspace('2026-11-16T09:00:00Z')
+    await work.write('heartbeat.md', beat('inbox', 600))
+    const busy = new Set<string>()
+    await work.start({ busy: lane => busy.has(lane) })
+    await work.time.pass(600 * second)
+    busy.add('heartbeat:inbox')
+    await work.time.pass(1200 * second)
+    busy.clear()
+    await work.time.pass(600 * second)
+    expect(work.fired().map(iso => iso.slice(11, 16))).toEqual(['09:10', '09:40'])
+    expect(work.skipped()).toEqual(['inbox still-running', 'inbox still-running'])
+  })
+})
+
+describe('time that is not even', () => {
+  const missed = async (policy: string, asleepFor: number) => {
+    await using work = await jobsWorkspace('2026-11-16T08:30:00Z')
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', `Missed: ${policy}`)))
+    await work.start()
+    await work.time.pass(hour)
+    work.time.jump(asleepFor)
+    await work.time.pass(hour)
+    return work.fired().map(iso => iso.slice(11, 16))
+  }
+
+  test('a machine that slept catches up once, or not, as the job says', async () => {
+    // 09:30 to 14:30.
+    expect(await missed('once', 5 * hour)).toEqual(['09:00', '14:00', '15:00'])
+    expect(await missed('skip', 5 * hour)).toEqual(['09:00', '15:00'])
+    // To 14:00:10, which is no time to miss.
+    expect(await missed('skip', 4.5 * hour + 10 * second)).toEqual(['09:00', '14:00', '15:00'])
+  })
+
+  test.each(['skip', 'once'])('a gateway that was off does the same (%s)', async policy => {
+    await using work = await jobsWorkspace('2026-11-16T08:30:00Z', 'a.db')
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', `Missed: ${policy}`)))
+    const first = await work.start()
+    await work.time.pass(hour)
+    await first.stop()
+    await work.time.pass(5 * hour)
+    const second = await work.start()
+    await work.time.pass(minute)
+    expect(work.fired().map(iso => iso.slice(11, 16))).toEqual(policy === 'once' ? ['09:00', '14:00'] : ['09:00'])
+    await second.stop()
+    await work.start()
+    await work.time.pass(minute)
+    expect(work.fired()).toHaveLength(policy === 'once' ? 2 : 1)
+    if (policy === 'skip') expect(work.skipped()).toEqual(['a missed'])
+  })
+
+  test('a job that is new has missed nothing', async () => {
+    await using work = await jobsWorkspace('2026-11-16T09:00:00Z')
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Missed: once')))
+    await work.write('heartbeat.md', beat('b', 3600))
+    await work.start()
+    await work.time.pass(59 * minute)
+    expect(work.fired()).toEqual([])
+    await work.time.pass(minute)
+    expect(work.fired('a')).toEqual(['2026-11-16T10:00:00.000Z'])
+    expect(work.fired('b')).toEqual(['2026-11-16T10:00:00.000Z'])
+  })
+
+  test('a clock that is put back fires nothing twice, and goes on', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:30:00Z')
+    await work.write('agents.md', cronFile(cron('a', '*/10 * * * *')))
+    const all: NewEvent[] = []
+    const gateway = await work.start({}, async event => {
+      all.push(event)
+      return { type: 'accepted', id: all.length, position: 0 }
+    })
+    await work.time.pass(hour)
+    work.time.jump(-hour)
+    await work.time.pass(1.5 * hour)
+    expect(new Set(all.map(({ key }) => key)).size).toBe(all.length)
+    expect(all.at(-1)?.key).toBe('cron:a@2026-11-16T10:00:00.000Z')
+    // Far: the marks are of a clock that was wrong, and the inbox knows what came.
+    work.time.jump(-3 * day)
+    await work.time.pass(hour)
+    expect(all.at(-1)?.key).toBe('cron:a@2026-11-13T11:00:00.000Z')
+    await gateway.stop()
+  })
+
+  test('a far jump back and the same days again: each due time is one event', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:30:00Z')
+    await work.write('agents.md', cronFile(cron('a', '0 * * * *')))
+    await work.start()
+    await work.time.pass(5 * hour)
+    work.time.jump(-5 * hour)
+    await work.time.pass(6 * hour)
+    expect(work.fired().map(iso => iso.slice(11, 13))).toEqual(['09', '10', '11', '12', '13', '14'])
+  })
+})
+
+describe('one due time, one event', () => {
+  test('killed between the sink and the mark', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:59:00Z', 'a.db')
+    await work.write('agents.md', cronFile(cron('a', '0 9 * * *')))
+    const puts: string[] = []
+    const first = await work.start({}, async event => {
+      puts.push(event.key)
+      first.kill()
+      return work.inbox(event)
+    })
+    await work.time.pass(2 * minute)
+    await first.stop()
+    await work.start({}, async event => {
+      puts.push(event.key)
+      return work.inbox(event)
+    })
+    await work.time.pass(hour)
+    expect(puts).toEqual(['cron:a@2026-11-16T09:00:00.000Z', 'cron:a@2026-11-16T09:00:00.000Z'])
+    expect(work.fired()).toEqual(['2026-11-16T09:00:00.000Z'])
+  })
+
+  test('two that race for it over one shelf', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:59:00Z', 'a.db')
+    await work.write('agents.md', cronFile(cron('a', '*/5 * * * *'), cron('b', '*/5 * * * *')))
+    const shelf = openShelf(work.db, work.time.clock)
+    const open = () =>
+      openLanes<NewEvent>(shelf, work.time.clock, {
+        ...{ box: 'in', atOnce: 5, maxDepth: 1000, busy: 'queue', collect: false, taking: 'durably', maxAttempts: 3 },
+        giveUp: () => ({ type: 'failed', why: 'set aside' }),
+        broke: () => ({ type: 'failed', why: 'broke' }),
+        stuck: error => {
+          throw error
+        },
+      })
+    const answers: string[] = []
+    const sinkOf = async (): Promise<EventSink> => {
+      const lanes = await open()
+      return async event => {
+        const put = await lanes.put(event.lane, event.key, event)
+        answers.push(put.type)
+        return put.type === 'refused' ? { type: 'refused', why: put.why, reason: '' } : put
+      }
+    }
+    await Promise.all([work.start({}, await sinkOf()), work.start({}, await sinkOf())])
+    await work.time.pass(hour + minute)
+    expect(answers).toContain('duplicate')
+    expect(answers.filter(answer => answer === 'accepted')).toHaveLength(2 * 13)
+    expect(shelf.counts('in').received).toBe(2 * 13)
+  })
+
+  const schedules = fc.oneof(
+    fc
+      .tuple(fc.constantFrom('0', '30', '*/20', '7,50'), fc.constantFrom('*', '2', '*/3', '2,14', '9-12'))
+      .map(([minutes, hours]): When => ({ type: 'cron', expression: `${minutes} ${hours} * * *` })),
+    fc.integer({ min: 10, max: 500 }).map((minutes): When => ({ type: 'every', seconds: minutes * 60 })),
+  )
+  const lives = fc.array(
+    fc.record({
+      up: fc.integer({ min: 1, max: 2000 }),
+      down: fc.integer({ min: 0, max: 2000 }),
+      forgets: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 5 },
+  )
+
+  test('whatever the schedule and whenever it restarts, exactly what the policy says fires', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        schedules,
+        fc.constantFrom('once', 'skip'),
+        fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe'),
+        fc.constantFrom('2026-03-28T20:11:00Z', '2026-10-24T20:11:00Z', '2026-04-04T12:11:00Z'),
+        lives,
+        async (when, policy, zone, start, spans) => {
+          await using work = await jobsWorkspace(start)
+          const more = [`Missed: ${policy}`, `Timezone: ${zone}`]
+          if (when.type === 'every') await work.write('heartbeat.md', beat('a', when.seconds, ...more))
+          else if (when.type === 'cron') await work.write('agents.md', cronFile(cron('a', when.expression, ...more)))
+          const began = work.time.clock.now()
+          const expected: number[] = []
+          let seen = began
+          const dueBy = async (until: number) => {
+            const due: number[] = []
+            for (;;) {
+              const [next] = await nextRuns(when, zone, due.at(-1) ?? seen, 1, began)
+              if (next === undefined || next > until) break
+              due.push(next)
+            }
+            seen = due.at(-1) ?? seen
+            return due
+          }
+          for (const { up, down, forgets } of spans) {
+            const missed = await dueBy(work.time.clock.now())
+            const latest = missed.at(-1)
+            if (latest !== undefined && (policy === 'once' || work.time.clock.now() - latest < minute))
+              expected.push(latest)
+            const gateway = await work.start({ lookMs: day })
+            await work.time.pass(up * minute)
+            expected.push(...(await dueBy(work.time.clock.now())))
+            if (forgets) {
+              // It is killed after the next event and before its mark, if one comes right now.
+              gateway.kill()
+              const [next = Infinity] = await nextRuns(when, zone, seen, 1, began)
+              if (next - work.time.clock.now() <= hour) await work.time.pass(next - work.time.clock.now())
+              expected.push(...(await dueBy(work.time.clock.now())))
+            }
+            await gateway.stop()
+            await work.time.pass(down * minute)
+          }
+          expect(work.fired()).toEqual(expected.map(due => new Date(due).toISOString()))
+          expect(work.bugs).toEqual([])
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+})
