@@ -108,6 +108,10 @@ describe.each(Object.entries(changes))('%s', (_, { zone, from, daily0230, daily0
     for (const expression of ['0 * * * *', '30 2 * * *', '0 3 * * *', '*/20 1-3 * * *', '30 1,2,14 * * *']) {
       const ahead = await inRange(cron(expression), zone, start, start + 2 * day)
       expect(await walked(cron(expression), zone, start, start + 2 * day, 10 * 60_000)).toEqual(ahead)
+      for (let now = start; now <= start + 6 * hour; now += 10 * 60_000) {
+        const last = ahead.filter(run => run <= now).at(-1) ?? null
+        expect(await dueBetween(cron(expression), zone, start, now, 0)).toBe(last)
+      }
     }
   })
 })
