@@ -22,10 +22,10 @@ describe('edited by somebody else', () => {
   test('a change that no watch sees counts from the next look on, in the order of the file', async () => {
     await using work = await jobsWorkspace(noon)
     const path = join(work.home, 'agents.md')
-    await writeFile(path, cronFile(cron('b', '1 12 * * *')))
+    await writeFile(path, cronFile(cron('b', '0 18 * * *')))
     await symlink(path, join(work.dir, 'agents.md'))
     const { jobs } = await work.start({ lookMs: day })
-    await writeFile(path, cronFile(cron('a', '1 12 * * *'), cron('b', '1 12 * * *')))
+    await writeFile(path, cronFile(cron('a', '1 12 * * *'), cron('b', '0 18 * * *')))
     expect((await jobs.list()).jobs.map(({ name }) => name)).toEqual(['a', 'b'])
     await work.time.pass(2 * minute)
     expect(work.fired('a')).toEqual(['2026-11-16T12:01:00.000Z'])
