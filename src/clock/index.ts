@@ -1,3 +1,2 @@
 // The front door of clock/: time passes, and what is written in heartbeat.md and agents.md falls due.
-export { readCronJobs } from './cron-file.ts'
-export { readHeartbeats } from './heartbeat-file.ts'
+export { type JobsParts, openJobs } from './jobs.ts'

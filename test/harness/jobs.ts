@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { EventSink, NewEvent } from '../../src/base/event.ts'
 import type { JobMarks } from '../../src/base/marks.ts'
 import type { Signal } from '../../src/base/signal.ts'
-import { type JobsParts, openJobs } from '../../src/clock/jobs.ts'
+import { type JobsParts, openJobs } from '../../src/clock/index.ts'
 import { openDatabase, openMarks } from '../../src/store/index.ts'
 import { simulatedTime } from '../fakes/simulated-time.ts'
 
