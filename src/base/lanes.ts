@@ -73,8 +73,8 @@ export interface Lanes<Item> {
     signal: AbortSignal,
     only?: LaneKey,
   ): Promise<void>
-  /** Edits (or with null: cancels) what waits. False: it does not wait (any more). */
-  change(key: string, item: Item | null): Promise<boolean>
+  /** Edits (or with null: cancels) what waits, together with what follows from it. False: it does not wait (any more). */
+  change(key: string, item: Item | null, followUps?: readonly FollowUp[]): Promise<boolean>
   /** Cancels everything that waits in a lane; returns the keys. */
   cancel(lane: LaneKey): Promise<readonly string[]>
   /** Aborts what runs in a lane. False: nothing runs there. */
@@ -123,7 +123,7 @@ export interface Shelf {
   /** Counts the attempts; returns those that still waited. `lightly`: a kill does not undo it, a power cut may. */
   take(ids: readonly number[], how: 'durably' | 'lightly'): Promise<readonly ShelfRow[]>
   settle(ids: readonly number[], outcome: Outcome): Promise<void>
-  change(box: Box, key: string, body: string | null): Promise<ShelfRow | null>
+  change(box: Box, key: string, body: string | null, followUps?: readonly FollowUp[]): Promise<ShelfRow | null>
   read(ids: readonly number[]): Promise<readonly ShelfRow[]>
   knows(box: Box, key: string): Promise<boolean>
   /** As `put` and `settle` with `done` in one. False: its key is known. */

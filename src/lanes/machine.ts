@@ -1,6 +1,17 @@
 // The lanes: strict order inside a lane, lanes side by side, every step on disk before it counts.
 import type { LaneKey } from '../base/event.ts'
-import type { Box, LaneDepth, Lanes, Outcome, Put, Shelf, ShelfRow, Taken, WaitingItem } from '../base/lanes.ts'
+import type {
+  Box,
+  FollowUp,
+  LaneDepth,
+  Lanes,
+  Outcome,
+  Put,
+  Shelf,
+  ShelfRow,
+  Taken,
+  WaitingItem,
+} from '../base/lanes.ts'
 import type { Clock } from '../base/time.ts'
 import { openAlarm } from './alarm.ts'
 import { type Entry, type Lane, openMirror } from './mirror.ts'
@@ -227,8 +238,8 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
     return n
   }
 
-  async function change(key: string, item: Item | null): Promise<boolean> {
-    const row = await shelf.change(box, key, item === null ? null : JSON.stringify(item))
+  async function change(key: string, item: Item | null, followUps?: readonly FollowUp[]): Promise<boolean> {
+    const row = await shelf.change(box, key, item === null ? null : JSON.stringify(item), followUps)
     if (!row || item !== null) return row !== null
     const lane = mirror.find(row.lane)
     const entry = lane?.waiting.find(one => one.id === row.id)

@@ -181,13 +181,18 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
       return isNew
     },
 
-    change: (box, key, body) =>
-      db.write(() => {
+    async change(box, key, body, followUps = []) {
+      const arrivals: [Box, Arrival][] = []
+      const changed = await db.write(() => {
         const row = body === null ? sql.cancel.get(clock.now(), box, key) : sql.edit.get(body, box, key)
         if (!row) return null
         if (body === null) sql.count.run(box, 'refused')
+        follow(followUps, arrivals)
         return toRow(row)
-      }),
+      })
+      announce(arrivals)
+      return changed
+    },
 
     read: async ids => ids.flatMap(id => sql.read.all(id)).map(toRow),
 

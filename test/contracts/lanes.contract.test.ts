@@ -454,6 +454,23 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
     await box.end()
   })
 
+  test('a cancellation and what follows from it are one', async () => {
+    const box = await open<string>()
+    const followUps = [{ box: 'in', lane: 'other', key: 'told', item: 'it was cancelled' } as const]
+    await box.lanes.put('a', 'one', 'x')
+    expect(await box.lanes.change('nobody', null, followUps)).toBe(false)
+    expect(await box.lanes.knows('told')).toBe(false)
+    expect(await box.lanes.change('one', null, followUps)).toBe(true)
+    const heard: string[] = []
+    box.work(async ({ item }) => {
+      heard.push(item)
+      return done
+    })
+    await box.lanes.drain()
+    expect(heard).toEqual(['it was cancelled'])
+    await box.end()
+  })
+
   test('with collect, what came in meanwhile is taken together, in order', async () => {
     const box = await open<string>({ collect: true })
     const gate = Promise.withResolvers<void>()
