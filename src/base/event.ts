@@ -89,6 +89,16 @@ export interface Assignment {
   readonly agent: string
   readonly name: string
   readonly instruction: string
+  /** 1: of a conversation; 2: of a sub-agent of one. */
+  readonly depth: number
+  /** Who gets the report: whoever started it, or asked it further. */
+  readonly reportTo: ReportTo
+}
+
+export interface ReportTo {
+  readonly lane: LaneKey
+  /** Where people see what is made of it; null: it goes to a sub-agent. */
+  readonly place: Place | null
 }
 
 /** What a sub-agent hands back to its parent's lane. */

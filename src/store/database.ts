@@ -131,6 +131,33 @@ const migrations = [
      checked TEXT,
      PRIMARY KEY (kind, name)
    ) STRICT, WITHOUT ROWID;`,
+  // Sub-agents, whose work is in `items`, and what they tell each other.
+  `CREATE TABLE subagents (
+     n INTEGER PRIMARY KEY,
+     id TEXT NOT NULL UNIQUE,
+     key TEXT NOT NULL UNIQUE,
+     name TEXT NOT NULL,
+     instruction TEXT NOT NULL,
+     parent TEXT NOT NULL,
+     place TEXT,
+     root TEXT NOT NULL,
+     depth INTEGER NOT NULL,
+     owner INTEGER NOT NULL,
+     person TEXT,
+     model TEXT,
+     at INTEGER NOT NULL,
+     entered INTEGER NOT NULL DEFAULT 0,
+     stopping INTEGER
+   ) STRICT;
+   CREATE INDEX subagents_of_root ON subagents (root, n);
+   CREATE TABLE posts (
+     id INTEGER PRIMARY KEY,
+     channel TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     sender TEXT NOT NULL,
+     text TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX posts_of_channel ON posts (channel, id);`,
 ]
 
 interface Job {

@@ -1,0 +1,552 @@
+// Sub-agents on real lanes and a real database: limits, reports, stops, kills.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../src/app/clock.ts'
+import { agentLane, agentOf, type Parent, reportKey, type SpawnResult, subAgentLimits } from '../../src/base/agents.ts'
+import { type EventSink, isBackground, type NewEvent } from '../../src/base/event.ts'
+import type { Outcome, Taken } from '../../src/base/lanes.ts'
+import { openLanes } from '../../src/lanes/index.ts'
+import { openSubAgents } from '../../src/run/index.ts'
+import { openDatabase, openShelf, openSubAgentBook } from '../../src/store/index.ts'
+
+const folders: string[] = []
+const ends: (() => Promise<void>)[] = []
+const folder = () => {
+  const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'aetheel-agents-'))
+  folders.push(dir)
+  return dir
+}
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+  for (const dir of folders.splice(0)) rmSync(dir, { recursive: true, force: true })
+})
+
+type Final = { readonly ok: boolean; readonly text: string }
+type Handle = (taken: Taken<NewEvent>, signal: AbortSignal) => Promise<Final | 'put-off'>
+
+const root = 'webchat:main'
+const place = { chat: 'webchat', conversation: 'main' }
+const owner = { owner: true, person: 'owner' }
+const main: Parent = { lane: root, place, behalf: owner, agent: null }
+const within = (id: string): Parent => ({ lane: agentLane(id), place: null, behalf: owner, agent: id })
+const task = (instruction: string) => ({ name: null, instruction, model: null })
+let lastId = 0
+
+/** As a process would: what is under `dir` is taken up. */
+async function open(
+  dir = folder(),
+  given: { accept?(put: EventSink): EventSink; maxDepth?: number; collect?: boolean } = {},
+) {
+  const db = openDatabase(join(dir, 'test.db'))
+  const shelf = openShelf(db, systemClock)
+  const book = openSubAgentBook(db, systemClock)
+  const inbox = await openLanes<NewEvent>(shelf, systemClock, {
+    ...{ box: 'in', atOnce: 10, maxDepth: given.maxDepth ?? 1000, busy: 'queue', background: isBackground },
+    ...{ collect: given.collect ?? false, taking: 'durably', maxAttempts: 3 },
+    giveUp: taken => ({ type: 'failed', why: 'set aside', followUps: reportsOf(taken, 'Set aside.') }),
+    broke: taken => ({ type: 'failed', why: 'broke', followUps: reportsOf(taken, 'Broke.') }),
+    stuck: error => {
+      throw error
+    },
+  })
+  const put: EventSink = async event => {
+    const answer = await inbox.put(event.lane, event.key, event)
+    return answer.type === 'refused' ? { type: 'refused', why: answer.why, reason: 'The queue is full.' } : answer
+  }
+  const agents = openSubAgents({
+    ...{ book, inbox, accept: given.accept?.(put) ?? put, clock: systemClock, limits: subAgentLimits },
+    newId: () => `a${lastId++}`,
+  })
+  const reportsOf = (taken: Taken<NewEvent>, text: string) => agents.reports(taken, { kind: 'final', ok: false, text })
+  const stop = new AbortController()
+  let working: Promise<void> = Promise.resolve()
+  let closed = false
+
+  async function take(handle: Handle, taken: Taken<NewEvent>, signal: AbortSignal): Promise<Outcome> {
+    if (agentOf(taken.lane) === null) return { type: 'done' }
+    const live = agents.live(taken)
+    try {
+      const end = await handle(taken, signal)
+      if (end !== 'put-off') return { type: 'done', followUps: agents.reports(taken, { kind: 'final', ...end }) }
+      const followUps = agents.reports(taken, { kind: 'notice', ok: true, text: 'Later.' })
+      return { type: 'later', at: Number.POSITIVE_INFINITY, followUps }
+    } finally {
+      await live.close()
+    }
+  }
+  const end = async () => {
+    if (closed) return
+    closed = true
+    stop.abort()
+    await working
+    await db.close()
+  }
+  ends.push(end)
+  const events = (): readonly (NewEvent & { readonly item: number })[] =>
+    db
+      .prepare(`SELECT id, body FROM items WHERE box = 'in' ORDER BY id`)
+      .all()
+      .map(row => ({ ...(JSON.parse(String(row.body)) as NewEvent), item: Number(row.id) }))
+  return {
+    ...{ dir, db, book, inbox, agents, end },
+    work(handle: Handle) {
+      working = inbox.work((taken, signal) => take(handle, taken, signal), stop.signal)
+    },
+    /** Nothing of it comes to an end any more; the file is left as a kill leaves it. */
+    async kill() {
+      closed = true
+      await db.close()
+    },
+    events,
+    reports: () => events().flatMap(event => (event.what.kind === 'report' ? [{ ...event, what: event.what }] : [])),
+  }
+}
+
+const must = (result: SpawnResult) => (result.ok ? result.agent : expect.fail(result.why))
+const why = (result: SpawnResult) => (result.ok ? expect.fail('it was let through') : result.why)
+const echo: Handle = async ({ item: { what } }) => ({
+  ok: true,
+  text: `did ${'instruction' in what ? what.instruction : what.text}`,
+})
+const untilStopped: Handle = (_, signal) =>
+  new Promise(resolve => signal.addEventListener('abort', () => resolve({ ok: false, text: 'Stopped.' })))
+const gone = new Promise<never>(() => undefined)
+
+describe('an assignment', () => {
+  test('is worked on in a lane of its own, and its report comes to the parent, for the place where people see it', async () => {
+    const { agents, work, inbox, reports } = await open()
+    work(echo)
+    const wanted = { name: 'scout', instruction: 'look around', model: 'codex/gpt-5' }
+    const { id } = must(await agents.spawn(wanted, main, 'k1'))
+    await inbox.drain()
+    expect(reports()).toMatchObject([
+      {
+        ...{ lane: root, replyTo: place, behalf: owner, source: 'agent' },
+        what: { kind: 'report', agent: id, name: 'scout', ok: true, text: 'did look around' },
+      },
+    ])
+    expect(await agents.find(id)).toMatchObject({ state: 'done', progress: 'did look around', depth: 1, root })
+  })
+
+  test('given twice under one key is one', async () => {
+    const { agents, inbox, work, events } = await open()
+    const [a, b] = await Promise.all([agents.spawn(task('x'), main, 'k'), agents.spawn(task('x'), main, 'k')])
+    expect(must(a).id).toBe(must(b).id)
+    work(echo)
+    await inbox.drain()
+    expect(must(await agents.spawn(task('x'), main, 'k'))).toMatchObject({ id: must(a).id, state: 'done' })
+    expect(events().filter(({ what }) => what.kind === 'assignment')).toHaveLength(1)
+  })
+
+  test('says which model it wants, in every spelling', async () => {
+    const { agents, events } = await open()
+    for (const [i, model] of ['codex', 'codex/gpt-5', '/gpt-5', 'gpt-5', 'x/y'].entries())
+      must(await agents.spawn({ name: null, instruction: 'x', model }, main, String(i)))
+    expect(events().map(({ wish }) => [wish?.backend, wish?.model])).toEqual([
+      ['codex', null],
+      ['codex', 'gpt-5'],
+      [null, 'gpt-5'],
+      [null, 'gpt-5'],
+      [null, 'x/y'],
+    ])
+  })
+
+  test('that is put off reports when it ends, and not before', async () => {
+    const { agents, work, inbox, reports } = await open()
+    let times = 0
+    work(async taken => (times++ === 0 ? 'put-off' : echo(taken, new AbortController().signal)))
+    const { id } = must(await agents.spawn(task('x'), main, 'k'))
+    await inbox.drain()
+    expect(reports()).toHaveLength(0)
+    expect(await agents.find(id)).toMatchObject({ state: 'waiting' })
+    await inbox.wake(agentLane(id))
+    await inbox.drain()
+    expect(reports()).toMatchObject([{ what: { ok: true } }])
+  })
+
+  test('that breaks the program, or is empty, too long or for no model, is told in words', async () => {
+    const { agents, work, inbox, reports } = await open()
+    work(() => Promise.reject(new Error('a bug')))
+    const { id } = must(await agents.spawn(task('x'), main, 'k'))
+    await inbox.drain()
+    expect(reports()).toMatchObject([{ what: { ok: false, text: 'Broke.' } }])
+    expect(await agents.find(id)).toMatchObject({ state: 'failed' })
+    expect(why(await agents.spawn(task('  '), main, 'k1'))).toContain('empty')
+    expect(why(await agents.spawn(task('x'.repeat(50_001)), main, 'k2'))).toContain('file')
+    expect(why(await agents.spawn({ ...task('x'), model: 'a b' }, main, 'k3'))).toContain('model')
+  })
+
+  test('shows its progress while it is at work', async () => {
+    const { agents, inbox, work } = await open()
+    const { id } = must(await agents.spawn(task('x'), main, 'k'))
+    work(untilStopped)
+    const live = agents.live({ key: 'other', lane: agentLane(id), earlier: [] } as unknown as Taken<NewEvent>)
+    live.text('I look ')
+    live.text('at it')
+    expect((await agents.find(id))?.progress).toBe('I look at it')
+    live.action('Reading notes.md', 'started')
+    live.action('Reading notes.md', 'ended')
+    expect((await agents.list(root)).map(one => one.progress)).toEqual(['Reading notes.md'])
+    await live.close()
+    expect((await agents.find(id))?.progress).toBe('')
+    await agents.stop(id)
+    await inbox.drain()
+  })
+})
+
+describe('limits', () => {
+  test('the third level and the sixth at a time are refused in plain words', async () => {
+    const { agents, work, inbox } = await open()
+    const first = must(await agents.spawn(task('1'), main, '1'))
+    const second = must(await agents.spawn(task('2'), within(first.id), '2'))
+    expect(second).toMatchObject({ depth: 2, parent: agentLane(first.id), root })
+    expect(why(await agents.spawn(task('3'), within(second.id), '3'))).toContain('may not start any')
+    for (const key of ['4', '5', '6']) must(await agents.spawn(task(key), main, key))
+    expect(why(await agents.spawn(task('7'), main, '7'))).toContain('5 sub-agents')
+    work(echo)
+    await inbox.drain()
+    must(await agents.spawn(task('7'), main, '7'))
+  })
+
+  test('who waits for a report counts, as nobody could refuse to wake it', async () => {
+    const { agents, work, inbox } = await open()
+    const first = must(await agents.spawn(task('1'), main, '1'))
+    const second = must(await agents.spawn(task('2'), within(first.id), '2'))
+    work((taken, signal) => (taken.lane === agentLane(first.id) ? echo : untilStopped)(taken, signal))
+    await expect.poll(async () => (await agents.find(first.id))?.state).toBe('done')
+    expect(await agents.find(second.id)).toMatchObject({ state: 'working' })
+    const more = await Promise.all(['3', '4', '5', '6'].map(key => agents.spawn(task(key), main, key)))
+    expect(more.map(one => one.ok)).toEqual([true, true, true, false])
+    for (const one of more) if (one.ok) await agents.stop(one.agent.id)
+    await agents.stop(second.id)
+    await inbox.drain()
+  })
+
+  test('an inbox that takes no more starts none and keeps none', async () => {
+    const { agents, book } = await open(folder(), { maxDepth: 1 })
+    must(await agents.spawn(task('1'), main, '1'))
+    expect(why(await agents.spawn(task('2'), main, '2'))).toBe('The queue is full.')
+    expect(book.list()).toHaveLength(1)
+  })
+})
+
+describe('a question', () => {
+  test('goes to a lane that has ended, and the answer to whoever asked', async () => {
+    const { agents, work, inbox, reports } = await open()
+    work(echo)
+    const a = must(await agents.spawn(task('a'), main, 'a'))
+    const b = must(await agents.spawn(task('b'), main, 'b'))
+    await inbox.drain()
+    must(await agents.ask(a.id, 'and then?', main, 'q1'))
+    must(await agents.ask(a.id, 'and then?', main, 'q1'))
+    must(await agents.ask(a.id, 'from b', within(b.id), 'q2'))
+    await inbox.drain()
+    const told = reports().map(({ lane, what }) => [lane, what.text])
+    expect(told.slice(2)).toEqual([
+      [root, 'did and then?'],
+      [agentLane(b.id), 'did from b'],
+      // What b makes of it goes to its own parent.
+      [root, 'did did from b'],
+    ])
+  })
+
+  test('is for those of the same conversation, and not for oneself', async () => {
+    const { agents } = await open()
+    const a = must(await agents.spawn(task('a'), main, 'a'))
+    const elsewhere = { ...main, lane: 'discord:1' }
+    expect(why(await agents.ask(a.id, 'x', elsewhere, 'q'))).toBe(`There is no sub-agent ${a.id} here.`)
+    expect(why(await agents.ask('zzzz', 'x', main, 'q'))).toBe('There is no sub-agent zzzz here.')
+    expect(why(await agents.ask(a.id, 'x', within(a.id), 'q'))).toBe('That is you.')
+  })
+
+  test('to what somebody else began does not make it the words of the owner', async () => {
+    const { agents, work, inbox, reports } = await open()
+    work(echo)
+    const guest = { ...main, behalf: { owner: false, person: 'guest' } }
+    const a = must(await agents.spawn(task('a'), guest, 'a'))
+    must(await agents.ask(a.id, 'x', main, 'q'))
+    await inbox.drain()
+    expect(reports().map(({ behalf }) => behalf?.owner)).toEqual([false, false])
+  })
+
+  test('taken together with others is answered once to each who asked', async () => {
+    const { agents, work, inbox, reports } = await open(folder(), { collect: true })
+    const b = must(await agents.spawn(task('b'), main, 'b'))
+    const a = must(await agents.spawn(task('a'), main, 'a'))
+    must(await agents.ask(a.id, 'x', within(b.id), 'q1'))
+    must(await agents.ask(a.id, 'y', main, 'q2'))
+    work(echo)
+    await inbox.drain()
+    expect(
+      reports()
+        .filter(({ what }) => what.agent === a.id)
+        .map(({ lane }) => lane)
+        .sort(),
+    ).toEqual([agentLane(b.id), root])
+  })
+})
+
+describe('a stop', () => {
+  test('ends what waits and what runs, with all below it, and the parent hears of it once', async () => {
+    const { agents, work, inbox, reports, book } = await open()
+    const a = must(await agents.spawn(task('a'), main, 'a'))
+    const b = must(await agents.spawn(task('b'), within(a.id), 'b'))
+    must(await agents.ask(a.id, 'more', main, 'q'))
+    work(untilStopped)
+    await expect.poll(() => book.open().map(one => one.state)).toEqual(['running', 'running', 'waiting'])
+    expect(await agents.stop(a.id)).toBe(true)
+    await inbox.drain()
+    expect(reports()).toMatchObject([{ lane: root, what: { agent: a.id, ok: false, text: 'Stopped.' } }])
+    expect((await agents.list()).map(one => one.state)).toEqual(['stopped', 'stopped'])
+    expect(await agents.stop(a.id)).toBe(false)
+    expect(await agents.stop('zzzz')).toBe(false)
+    must(await agents.ask(b.id, 'go on', main, 'q2'))
+    expect(await agents.find(b.id)).toMatchObject({ state: 'working' })
+    await agents.stop(b.id)
+  })
+
+  test('before anything began is told as well', async () => {
+    const { agents, reports } = await open()
+    const a = must(await agents.spawn(task('a'), main, 'a'))
+    expect(await agents.stop(a.id)).toBe(true)
+    expect(reports()).toMatchObject([{ lane: root, what: { ok: false, text: 'Stopped before it began.' } }])
+    expect(await agents.find(a.id)).toMatchObject({ state: 'stopped' })
+  })
+
+  test('of one that only waits for those below it reaches them, and its parent hears of it', async () => {
+    const { agents, work, inbox, reports } = await open()
+    const a = must(await agents.spawn(task('a'), main, 'a'))
+    const b = must(await agents.spawn(task('b'), within(a.id), 'b'))
+    work((taken, signal) => (taken.lane === agentLane(b.id) ? untilStopped : echo)(taken, signal))
+    await expect.poll(async () => (await agents.find(a.id))?.state).toBe('done')
+    expect(await agents.stop(a.id)).toBe(true)
+    await inbox.drain()
+    expect(reports().map(({ lane, what }) => [lane, what.agent, what.ok])).toEqual([
+      [root, a.id, true],
+      [root, b.id, false],
+    ])
+  })
+
+  test('keeps it from starting or asking anything on its way out', async () => {
+    const { agents, work, inbox } = await open()
+    const leave = Promise.withResolvers<void>()
+    work(async (_, signal) => {
+      await new Promise(resolve => signal.addEventListener('abort', resolve))
+      await leave.promise
+      return { ok: false, text: 'Stopped.' }
+    })
+    const a = must(await agents.spawn(task('a'), main, 'a'))
+    const b = must(await agents.spawn(task('b'), main, 'b'))
+    await agents.stop(a.id)
+    expect(why(await agents.spawn(task('c'), within(a.id), 'c'))).toContain('being stopped')
+    expect(why(await agents.ask(b.id, 'x', within(a.id), 'q'))).toContain('being stopped')
+    leave.resolve()
+    await agents.stop(b.id)
+    await inbox.drain()
+  })
+})
+
+describe('a kill', () => {
+  test('between the row and the event leaves a sub-agent that is put in on the next start', async () => {
+    const first = await open(folder(), { accept: () => () => gone })
+    void first.agents.spawn(task('survive'), main, 'k')
+    await expect.poll(() => first.book.list()).toHaveLength(1)
+    await first.kill()
+    const { agents, work, inbox, reports, book } = await open(first.dir)
+    expect(await agents.list()).toMatchObject([{ state: 'waiting' }])
+    await agents.recover()
+    expect(book.notEntered()).toEqual([])
+    work(echo)
+    await inbox.drain()
+    expect(reports()).toMatchObject([{ lane: root, what: { text: 'did survive' } }])
+    await agents.recover()
+    await inbox.drain()
+    expect(reports()).toHaveLength(1)
+  })
+
+  test('between the event and the mark runs it once', async () => {
+    const first = await open(folder(), {
+      accept: put => async event => {
+        await put(event)
+        return gone
+      },
+    })
+    void first.agents.spawn(task('once'), main, 'k')
+    await expect.poll(() => first.events()).toHaveLength(1)
+    await first.kill()
+    const { agents, work, inbox, reports } = await open(first.dir)
+    work(echo)
+    await inbox.drain()
+    expect(await agents.list()).toMatchObject([{ state: 'done' }])
+    await agents.recover()
+    must(await agents.spawn(task('once'), main, 'k'))
+    await inbox.drain()
+    expect(reports()).toHaveLength(1)
+  })
+
+  test('that left one which does not fit in any more is told to the parent', async () => {
+    const first = await open(folder(), { accept: () => () => gone })
+    void first.agents.spawn(task('x'), main, 'k')
+    await expect.poll(() => first.book.list()).toHaveLength(1)
+    await first.kill()
+    const { agents, reports } = await open(first.dir, { maxDepth: 0 })
+    await agents.recover()
+    expect(reports()).toMatchObject([{ lane: root, what: { ok: false, text: /could not be started/ } }])
+    expect(await agents.list()).toEqual([])
+  })
+
+  test('while it works: it is taken up again, says so, and reports once', async () => {
+    const first = await open()
+    first.work(() => gone)
+    const { id } = must(await first.agents.spawn(task('long'), main, 'k'))
+    await expect.poll(async () => (await first.agents.find(id))?.state).toBe('working')
+    await first.kill()
+    const { agents, work, inbox, reports } = await open(first.dir)
+    expect(await agents.find(id)).toMatchObject({ state: 'waiting', progress: 'was cut off and is taken up again' })
+    const interrupted: boolean[] = []
+    work((taken, signal) => {
+      interrupted.push(taken.interrupted)
+      return echo(taken, signal)
+    })
+    await inbox.drain()
+    expect(interrupted).toEqual([true])
+    expect(reports()).toHaveLength(1)
+    expect(await agents.find(id)).toMatchObject({ state: 'done' })
+  })
+
+  test('again and again sets it aside, and the parent hears that too', async () => {
+    const dir = folder()
+    for (let i = 0; i < 3; i++) {
+      const each = await open(dir)
+      each.work(() => gone)
+      await each.agents.spawn(task('deadly'), main, 'k')
+      await expect.poll(() => each.book.open().map(one => one.state)).toEqual(['running'])
+      await each.kill()
+    }
+    const { work, inbox, reports, agents } = await open(dir)
+    work(echo)
+    await inbox.drain()
+    expect(reports()).toMatchObject([{ what: { ok: false, text: 'Set aside.' } }])
+    expect(await agents.list()).toMatchObject([{ state: 'failed' }])
+  })
+})
+
+describe('channels', () => {
+  test('keep the newest 200 of each, in order, and refuse bad names and long texts in words', async () => {
+    const { agents } = await open()
+    await Promise.all(Array.from({ length: 210 }, (_, i) => agents.publish('news', 'agent', `n${i}`)))
+    await agents.publish('other', 'a1', 'x'.repeat(10_000))
+    expect((await agents.read('news', 3)).map(one => one.text)).toEqual(['n207', 'n208', 'n209'])
+    const all = await agents.read('news', 1000)
+    expect([all.length, all[0]?.text]).toEqual([200, 'n10'])
+    expect(await agents.read('other', 5)).toMatchObject([{ from: 'a1' }])
+    expect(await agents.read('nothing-yet', 5)).toEqual([])
+    for (const name of ['', 'A', 'a b', '../x', 'x'.repeat(41), 'a\n'])
+      await expect(agents.publish(name, 'agent', 'x')).rejects.toThrow('1 to 40')
+    await expect(agents.publish('news', 'agent', 'é'.repeat(5001))).rejects.toThrow('10 kB')
+    await expect(agents.publish('news', 'agent', ' ')).rejects.toThrow('empty')
+  })
+})
+
+type Step =
+  | { readonly do: 'spawn'; readonly by: number | null }
+  | { readonly do: 'ask' | 'stop' | 'finish'; readonly which: number }
+
+const steps = fc.array(
+  fc.array(
+    fc.oneof(
+      fc.option(fc.nat(6)).map((by): Step => ({ do: 'spawn', by })),
+      fc.tuple(fc.constantFrom('ask', 'stop', 'finish'), fc.nat(6)).map(([what, which]): Step => ({ do: what, which })),
+    ),
+    { minLength: 1, maxLength: 4 },
+  ),
+  { minLength: 1, maxLength: 12 },
+)
+
+test('whatever is spawned, asked and stopped: depth and number are kept, and every assignment is reported once', async () => {
+  let refusals = 0
+  let stops = 0
+  await fc.assert(
+    fc.asyncProperty(steps, async rounds => {
+      const { agents, work, inbox, book, events, reports, end } = await open()
+      const known: string[] = []
+      const stopped: string[] = []
+      const gates = new Map<string, () => void>()
+      let over = false
+      const check = () => {
+        const lanes = new Set(book.open().map(one => one.agent))
+        expect(lanes.size).toBeLessThanOrEqual(subAgentLimits.running)
+      }
+      work(async (taken, signal) => {
+        check()
+        if (taken.item.what.kind === 'assignment' && !over)
+          await new Promise<void>(resolve => {
+            gates.set(taken.lane, resolve)
+            signal.addEventListener('abort', () => resolve())
+          })
+        return signal.aborted ? { ok: false, text: 'Stopped.' } : echo(taken, signal)
+      })
+      let n = 0
+      const pick = (i: number) => (known.length === 0 ? null : (known[i % known.length] ?? null))
+      const perform = async (step: Step) => {
+        const key = `step-${n++}`
+        const id = pick(step.do === 'spawn' ? (step.by ?? 0) : step.which)
+        if (step.do === 'spawn') {
+          const by = step.by === null ? null : id
+          const result = await agents.spawn(task(key), by === null ? main : within(by), key)
+          if (result.ok) known.push(result.agent.id)
+          else refusals++
+        } else if (id === null) return
+        else if (step.do === 'ask') await agents.ask(id, key, main, key)
+        else if (step.do === 'finish') gates.get(agentLane(id))?.()
+        else if (await agents.stop(id)) {
+          stops++
+          stopped.push(id)
+        }
+      }
+      for (const round of rounds) {
+        await Promise.all(round.map(perform))
+        check()
+      }
+      over = true
+      for (const finish of gates.values()) finish()
+      await inbox.drain()
+
+      expect(book.open()).toEqual([])
+      const rows = new Map(book.list().map(one => [one.id, one]))
+      for (const one of rows.values()) {
+        expect(one.depth).toBeLessThanOrEqual(subAgentLimits.depth)
+        expect(['done', 'stopped']).toContain(one.state)
+      }
+      const isUnder = (id: string | null, top: string): boolean =>
+        id !== null && (id === top || isUnder(agentOf(rows.get(id)?.parent ?? ''), top))
+      const told = reports()
+      for (const { what, item } of events()) {
+        if (what.kind !== 'assignment') continue
+        const mine = told.filter(one => one.key === reportKey(what.agent, item))
+        expect(mine.length).toBeLessThanOrEqual(1)
+        const tops = stopped.filter(top => isUnder(what.agent, top))
+        if (tops.length === 0) expect(mine.map(one => one.lane)).toEqual([what.reportTo.lane])
+        // One report tells of all that was stopped together; but nobody waits in vain who was not stopped as well.
+        const { lane } = what.reportTo
+        const heard = told.some(
+          one => one.item > item && one.lane === lane && [what.agent, ...tops].some(of => isUnder(one.what.agent, of)),
+        )
+        expect(heard || stopped.some(top => isUnder(agentOf(lane), top))).toBe(true)
+      }
+      // One for each stop at most; two where a conversation had asked what one of its sub-agents had started.
+      const deeper = stopped.filter(id => rows.get(id)?.depth === 2)
+      expect(told.filter(one => one.what.text.startsWith('Stopped')).length).toBeLessThanOrEqual(
+        stopped.length + deeper.length,
+      )
+      await end()
+    }),
+    { numRuns: 120 },
+  )
+  // Otherwise nothing of the above was tried.
+  expect(refusals).toBeGreaterThan(20)
+  expect(stops).toBeGreaterThan(20)
+}, 60_000)
