@@ -5,6 +5,13 @@ import { type CommandParts, openCommands } from './commands.ts'
 
 const author = { id: 'owner', name: 'owner', owner: true }
 
+const noSubAgents: CommandParts['subagents'] = {
+  find: async () => null,
+  list: async () => [],
+  spawn: async () => ({ ok: false, why: 'Not here.' }),
+  stop: async () => false,
+}
+
 function setup(given: Partial<CommandParts> = {}) {
   const chosen = new Map<string, { backend: string | null; model: string | null }>()
   const commands = openCommands({
@@ -19,11 +26,15 @@ function setup(given: Partial<CommandParts> = {}) {
     status: () => ({ uptimeMs: 7_260_000, events: { waiting: 1, running: 2, answered: 3, failed: 4 } }),
     reload: async () => 'Reloaded.',
     usage: () => ({ today: [], month: [], budget: null }),
+    now: () => 0,
+    subagents: noSubAgents,
     ...given,
   })
   const say = async (text: string, by = author) => {
     const heard = commands.hear(text)
-    return heard.type === 'command' ? heard.answer('l', by) : heard
+    return heard.type === 'command'
+      ? heard.answer({ lane: 'l', author: by, place: { chat: 'webchat', conversation: 'l' }, key: 'k' })
+      : heard
   }
   return { say, commands, chosen }
 }

@@ -1,8 +1,10 @@
 // Commands of the chat: one table for every chat. They are answered the moment they come, also while a turn runs.
 import type { BudgetView } from '../base/budget.ts'
-import type { Author, LaneKey } from '../base/event.ts'
+import type { LaneKey } from '../base/event.ts'
+import type { CommandFrom, CommandRequest, CommandRow } from './command.ts'
+import { type SubAgentsParts, subagentsRow } from './subagents.ts'
 
-export interface CommandParts {
+export interface CommandParts extends SubAgentsParts {
   readonly backends: readonly string[]
   /** Who answers this conversation; null: its own default. */
   answering(lane: LaneKey): { readonly backend: string; readonly model: string | null }
@@ -37,26 +39,9 @@ export interface Spent {
   readonly costUsd: number | null
 }
 
-export interface CommandRequest {
-  readonly lane: LaneKey
-  readonly author: Author
-  readonly rest: string
-}
-
-interface CommandRow {
-  readonly names: readonly [string, ...string[]]
-  /** What may follow it, for the help. */
-  readonly takes?: string
-  readonly about: string
-  /** Changes what others get, too. */
-  readonly ownerOnly?: true
-  /** Null: what follows is a message for the agent. */
-  readonly answer: ((request: CommandRequest) => Promise<string>) | null
-}
-
 export type Heard =
   | { readonly type: 'message'; readonly text: string }
-  | { readonly type: 'command'; answer(lane: LaneKey, author: Author): Promise<string> }
+  | { readonly type: 'command'; answer(from: CommandFrom): Promise<string> }
 
 /** What a text is: a command of ours, or something for the agent. A slash that we do not know belongs to the text. */
 export function openCommands(parts: CommandParts): { hear(text: string): Heard; readonly list: readonly CommandRow[] } {
@@ -74,10 +59,10 @@ export function openCommands(parts: CommandParts): { hear(text: string): Heard; 
           : { type: 'message', text: rest }
       return {
         type: 'command',
-        answer: async (lane, author) =>
-          ownerOnly && !author.owner
+        answer: async from =>
+          ownerOnly && !from.author.owner
             ? `/${row.names[0]} is for the owner of this gateway.`
-            : answer({ lane, author, rest: rest.trim() }),
+            : answer({ ...from, rest: rest.trim() }),
       }
     },
   }
@@ -124,6 +109,7 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
       answer: async ({ lane }) => statusOf(parts.status(), parts.answering(lane)),
     },
     { names: ['usage'], about: 'Show what was used today and this month.', answer: async () => usageOf(parts.usage()) },
+    subagentsRow(parts),
     {
       names: ['reload'],
       ownerOnly: true,

@@ -80,10 +80,10 @@ export function openIntake({ inbox, tell, maxCharacters, gate, budget, hear, let
     heard: Extract<Heard, { type: 'command' }>,
   ): Promise<Accepted | Duplicate | Refused> {
     if (event.what.kind !== 'message') return refuse(event, 'not-stored', 0)
-    const { lane, key, what } = event
+    const { lane, key, what, replyTo: place } = event
     try {
       if (await inbox.knows(key)) return { type: 'duplicate', id: 0 }
-      const text = await heard.answer(lane, what.author)
+      const text = await heard.answer({ lane, author: what.author, place, key })
       const command: NewEvent = { ...event, what: { ...what, kind: 'command' } }
       const filed = await inbox.file(lane, key, command, letters(command, text))
       tell({ type: 'command-answered', source: event.source, lane })

@@ -1,8 +1,9 @@
 // The prompt of a turn: what the person wrote, after what the gateway has to say about it.
-import type { NewEvent } from '../base/event.ts'
+import { behalfOf, type NewEvent } from '../base/event.ts'
 import { attachedLine } from './attached.ts'
 import { defused, senderLine } from './sender.ts'
 import { webhookWords } from './webhook.ts'
+import { assignmentWords, reportWords } from './subagents.ts'
 
 export interface PromptParts {
   readonly text: string
@@ -15,8 +16,11 @@ export interface PromptParts {
 }
 
 /** What an event says to the agent; where anybody can speak, under a line that tells who does. */
-export const wordsOf = ({ what, standing }: NewEvent): string => {
+export const wordsOf = (event: NewEvent): string => {
+  const { what, standing } = event
   if (what.kind === 'webhook') return webhookWords(what)
+  if (what.kind === 'assignment') return assignmentWords(what, behalfOf(event))
+  if (what.kind === 'report') return reportWords(what, behalfOf(event))
   const words = 'text' in what ? what.text : what.instruction
   const files = 'attachments' in what ? (what.attachments ?? []).map(one => `${attachedLine(one)}\n`).join('') : ''
   if (!standing || !('author' in what)) return `${files}${words}`

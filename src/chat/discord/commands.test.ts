@@ -7,6 +7,7 @@ const table: readonly CommandShape[] = [
   { names: ['ask', 'claude'], takes: 'PROMPT', about: 'Ask the agent.', asks: true },
   { names: ['model'], takes: '[NAME | default]', about: 'Choose the model.', asks: false },
   { names: ['stop'], takes: null, about: 'Stop.', asks: false },
+  { names: ['subagents'], takes: '[stop ID | new TASK]', about: 'Sub-agents.', asks: false },
 ]
 
 // Feature: discord-claude-gateway, Property 4: Slash command prompt extraction
@@ -29,13 +30,14 @@ test('it reads as it would be typed elsewhere', () => {
 
 test('every name of the table is a command, with what it takes', () => {
   const definitions = definitionsOf(table, ['model'])
-  expect(definitions.map(({ name }) => name)).toEqual(['ask', 'claude', 'model', 'stop'])
+  expect(definitions.map(({ name }) => name)).toEqual(['ask', 'claude', 'model', 'stop', 'subagents'])
   expect(definitions[0]?.options).toMatchObject([
     { name: 'prompt', type: 3, required: true },
     { name: 'file', type: 11, required: false },
   ])
   expect(definitions[2]?.options).toMatchObject([{ name: 'name', required: false, autocomplete: true }])
   expect(definitions[3]?.options).toEqual([])
+  expect(definitions[4]?.options).toMatchObject([{ name: 'what', required: false }])
 })
 
 test('the hash changes with any word of the definitions, and only then', () => {

@@ -47,7 +47,8 @@ export const definitionsOf = (table: readonly CommandShape[], completes: readonl
 
 function optionsOf({ takes, about, asks }: CommandShape, completes: boolean): readonly OptionDefinition[] {
   if (takes === null) return []
-  const name = /[a-z]+/.exec(takes.toLowerCase())?.[0] ?? 'what'
+  // Small letters are to be typed as they stand: no name for what else may be typed there.
+  const name = /^\[?([A-Z]+)/.exec(takes)?.[1]?.toLowerCase() ?? 'what'
   const required = !takes.startsWith('[')
   const rest = { type: text, name, description: cut(asks ? 'What you want to ask.' : about), required }
   const file = { type: attachment, name: 'file', description: 'A file that goes with it.', required: false }
