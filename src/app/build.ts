@@ -3,6 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { TurnEnd } from '../base/agent.ts'
+import { agentOf, subAgentLimits } from '../base/agents.ts'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
 import type { NewEvent, Standing } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
@@ -20,7 +21,7 @@ import {
   recallHistory,
   wordsOf,
 } from '../prompt/index.ts'
-import { openRoutes, openTurns, type Scratch } from '../run/index.ts'
+import { openRoutes, openSubAgents, openTurns, type Scratch } from '../run/index.ts'
 import {
   explainRefusal,
   finalKey,
@@ -29,6 +30,7 @@ import {
   openDrafts,
   openLetters,
   wordingFor,
+  wordingOf,
 } from '../send/index.ts'
 import {
   type Database,
@@ -39,6 +41,7 @@ import {
   openPairing,
   openSessions,
   openShelf,
+  openSubAgentBook,
   openUsage,
 } from '../store/index.ts'
 import { type OpenBackends, sampleTurn } from './backends.ts'
@@ -105,7 +108,9 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
   const attached = openAttached(config.configDir)
   const letters = openLetters(chats, attached.linkedIn)
   const voice = { scrub, formatTime: timeFormat(() => live.current().timezone) }
+  /** Ends of sub-agents are told to whoever waits for them, all others to people. */
   const told = (taken: Taken<NewEvent>, end: TurnEnd) => {
+    if (agentOf(taken.lane) !== null) return subagents.reports(taken, wordingOf(end, voice))
     const wording = wordingFor(taken.item.what.kind, end, voice)
     return wording ? letters(taken, wording) : []
   }
@@ -113,6 +118,15 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
   const bug = (error: unknown) => log.error({ err: error }, 'a part broke')
 
   const { inbox, outbox } = await openBoxes({ shelf, clock, config, tell, told, bug })
+  const book = openSubAgentBook(db, clock)
+  const subagents = openSubAgents({
+    book,
+    inbox,
+    accept: event => intake.accept(event),
+    clock,
+    limits: subAgentLimits,
+    newId: () => randomInt(36 ** 3, 36 ** 4).toString(36),
+  })
 
   const route = openRoutes({
     main: () => ({ backend: backends.main, model: live.current().agent.model }),
@@ -139,6 +153,7 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     inbox,
     usage,
     budget,
+    subagents,
     status: () => report.status(),
   })
   const pairing = openPairing(db, clock, below => randomInt(below))
@@ -196,6 +211,7 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     const { configDir, allowedTools } = live.current()
     return assemble(sections, { capabilities: capabilities({ configDir, allowedTools, gateway: null }), skills })
   }
+  const openDraft = openDrafts(chats, clock, tell)
   const takeTurn = openTurns({
     route,
     sessions,
@@ -236,7 +252,7 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     isCut: ({ id, lane }) => conversations.freshFrom(lane) >= id,
     history: (lane, after) =>
       history.answered(lane, Math.max(after, conversations.freshFrom(lane)), historyHandedOver.messages),
-    openLive: openDrafts(chats, clock, tell),
+    openLive: taken => (agentOf(taken.lane) === null ? openDraft(taken) : subagents.live(taken)),
     letters: told,
   })
 
@@ -254,6 +270,7 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     const view = signal.type === 'turn-ended' ? budget.view() : null
     if (view) tellOfBudget(view, today(), notify)
   })
+  await subagents.recover()
 
   return {
     workspace,
@@ -285,9 +302,11 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
       await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
     },
     async forgetOld(signal: AbortSignal) {
-      await chatStates.forgetBefore(clock.now() - live.current().retentionDays * day)
-      await usage.forgetBefore(clock.now() - Math.max(live.current().retentionDays, usageDays) * day)
-      return shelf.forgetBefore(clock.now() - live.current().retentionDays * day, signal)
+      const cutoff = clock.now() - live.current().retentionDays * day
+      await book.forgetBefore(cutoff)
+      await chatStates.forgetBefore(cutoff)
+      await usage.forgetBefore(Math.min(cutoff, clock.now() - usageDays * day))
+      return shelf.forgetBefore(cutoff, signal)
     },
     async flush() {
       await scratch.tidied()

@@ -1,5 +1,6 @@
 // The commands of the chat, with what they act upon.
 import { backendNames } from '../base/agent.ts'
+import type { SubAgents } from '../base/agents.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { Clock } from '../base/time.ts'
@@ -23,11 +24,12 @@ export interface CommandsParts {
   readonly inbox: Lanes<NewEvent>
   readonly usage: UsageBook
   readonly budget: Budget
+  readonly subagents: SubAgents
   readonly status: ReturnType<typeof openStatus>['status']
 }
 
 export function gatewayCommands(parts: CommandsParts) {
-  const { live, clock, backends, route, conversations, sessions, inbox, usage } = parts
+  const { live, clock, backends, route, conversations, sessions, inbox, usage, subagents } = parts
   return openCommands({
     backends: backendNames,
     answering(lane) {
@@ -56,6 +58,8 @@ export function gatewayCommands(parts: CommandsParts) {
       })),
     status: parts.status,
     reload: async () => reloadInWords(await parts.live.reload()),
+    subagents,
+    now: clock.now,
     usage: () => ({
       today: usage.since(startOfDay(clock.now(), live.current().timezone)),
       month: usage.since(clock.now() - 30 * day),

@@ -1,5 +1,6 @@
 // Who answers an event: what was chosen for the conversation, else for this kind of event, else for all; then the stand-bys.
 import type { Backend } from '../base/agent.ts'
+import { agentOf } from '../base/agents.ts'
 import type { Happening, LaneKey, Task, Wish } from '../base/event.ts'
 
 export interface Candidate {
@@ -30,7 +31,7 @@ export function openRoutes({ named, choice, ...parts }: RouteParts): Route {
   return (lane, kind, wish) => {
     const [main, models, fallback] = [parts.main(), parts.models(), parts.fallback()]
     const forAll = wished(models.default, main)
-    const task = taskOf(kind)
+    const task = agentOf(lane) === null ? taskOf(kind) : 'subagent'
     const forTask = task === 'default' ? forAll : wished(models[task], forAll)
     const first = wished(wish, wished(choice(lane), forTask))
     const others = fallback

@@ -42,7 +42,7 @@ test('agent_begin runs before and agent_stop after every event but a hook, whate
     { kind: 'heartbeat', name: 'x', instruction: 'main' },
     { kind: 'cron', name: 'x', instruction: 'main' },
     { kind: 'webhook', name: 'x', instruction: 'main', payload: '' },
-    { kind: 'assignment', agent: 'a', name: 'x', instruction: 'main' },
+    { kind: 'assignment', agent: 'a', name: 'x', instruction: 'main', depth: 1, reportTo: { lane: 'l', place: null } },
     { kind: 'report', agent: 'a', name: 'x', text: 'main', ok: true },
     { kind: 'hook', name: 'startup', instruction: 'main' },
   ]
