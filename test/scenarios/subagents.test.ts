@@ -1,9 +1,12 @@
 // A sub-agent from the command to the report, over the real socket, with the agent that is always there.
 import { expect, test } from 'vitest'
 import { eventually, temporaryHome, unaccounted } from '../fakes/temporary.ts'
-import { connect } from '../harness/client.ts'
+import { type Client, connect } from '../harness/client.ts'
 
 const echo = { AGENT_BACKEND: 'echo' }
+
+/** The answer to a report has the report's own id: nobody asked for it. */
+const reportTo = (client: Client) => client.next(({ type, id }) => type === 'final' && /^agent:/.test(String(id)))
 
 test('/subagents new starts one, its report wakes the conversation, and the answer comes here', async () => {
   await using home = await temporaryHome()
@@ -37,7 +40,7 @@ test('one that works is seen and stopped, and the conversation hears of it', asy
   })
   client.say('2', `/subagents stop ${id}`)
   expect((await client.final('2')).text).toContain('Stopped **dig')
-  expect((await client.final('')).text).toBe('turn 1: Stopped.')
+  expect((await reportTo(client)).text).toBe('turn 1: Stopped.')
   expect(home.begun()[1]?.prompt).toMatch(/^\[Gateway: sub-agent dig tool 20000 \(\w+\) failed:\]\n/)
   await client.close()
 })
@@ -52,7 +55,7 @@ test('killed while it works, it is taken up again and reports once', async () =>
   await first.stop('SIGKILL')
   const gateway = await home.start()
   const client = await connect(gateway.url, 'main')
-  expect((await client.final('')).text).toContain('dig [[tool:1500]]')
+  expect((await reportTo(client)).text).toContain('dig [[tool:1500]]')
   const runs = home.begun()
   expect(runs[2]?.prompt).toMatch(/^\[Gateway: sub-agent dig tool 1500 \(\w+\) reports:\]\n/)
   expect(runs.map(one => /cut off/.test(one.prompt))).toEqual([false, true, false])
