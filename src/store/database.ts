@@ -158,6 +158,24 @@ const migrations = [
      text TEXT NOT NULL
    ) STRICT;
    CREATE INDEX posts_of_channel ON posts (channel, id);`,
+  // Who changed the files that say who the agent is; and what stood in them last, for what changes while nobody looks.
+  `CREATE TABLE changes (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     at INTEGER NOT NULL,
+     file TEXT NOT NULL,
+     events TEXT NOT NULL,
+     lane TEXT,
+     person TEXT,
+     owner INTEGER NOT NULL,
+     state TEXT NOT NULL,
+     before TEXT,
+     before_hash TEXT NOT NULL,
+     after TEXT,
+     after_hash TEXT NOT NULL,
+     aside TEXT
+   ) STRICT;
+   CREATE INDEX changes_by_state ON changes (state, id);
+   CREATE TABLE kept_files (file TEXT PRIMARY KEY, text TEXT, hash TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
 ]
 
 interface Job {

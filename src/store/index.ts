@@ -1,9 +1,12 @@
 // What survives a restart.
+export { openChanges } from './changes.ts'
 export { openChatStates } from './chat-state.ts'
 export { type Conversations, openConversations } from './conversations.ts'
 export { type Database, DatabaseUnusable, inWords, openDatabase } from './database.ts'
+export { byHand, type Doer, doerCalling } from './doer.ts'
 export { openMirrorFile, writeWhole } from './files.ts'
 export { openHistory } from './history.ts'
+export { type Interrupted, type Keeper, openKeeper } from './keeping.ts'
 export { openMarks } from './marks.ts'
 export { openPairing } from './pairing.ts'
 export { openSessions, type SessionStore } from './sessions.ts'

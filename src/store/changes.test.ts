@@ -1,0 +1,52 @@
+// The log of changes on a real database.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { absent, type Changes, type NewChange, openChanges, shownChange, versionOf } from './changes.ts'
+import { type Database, openDatabase } from './database.ts'
+
+let db: Database
+let changes: Changes
+const clock = { now: () => 7, sleep: async () => undefined }
+
+beforeEach(() => {
+  db = openDatabase(':memory:')
+  changes = openChanges(db, clock)
+})
+afterEach(() => db.close())
+
+const change = (n: number, more: Partial<NewChange> = {}): NewChange => ({
+  ...{ file: 'memory.md', events: [n], lane: 'a:b', person: null, owner: true, state: 'made', aside: null },
+  ...{ before: versionOf(`${n}\n`), after: versionOf(`${n + 1}\n`) },
+  ...more,
+})
+const record = (one: NewChange) => changes.record(one, one.after)
+
+test('what was recorded is found again, with what stands in the file', async () => {
+  const made = await record(change(1, { before: absent, person: 'ada', events: [3, 4] }))
+  expect(changes.find(made.id)).toEqual({ ...made, before: absent })
+  expect(changes.find(99)).toBe(null)
+  expect(changes.known()).toEqual(new Map([['memory.md', versionOf('2\n')]]))
+  expect(shownChange(made)).toEqual({
+    ...{ id: 1, at: 7, file: 'memory.md', events: [3, 4], lane: 'a:b', person: 'ada', owner: true, state: 'made' },
+    diff: '@@ -0,0 +1 @@\n+2',
+  })
+})
+
+test('the newest thousand stay, and those that wait are neither pushed out nor push others out', async () => {
+  await record(change(0, { state: 'waiting' }))
+  await Promise.all(Array.from({ length: 1100 }, (_, n) => record(change(n))))
+  expect(changes.list(5000)).toHaveLength(1001)
+  expect(changes.find(1)?.state).toBe('waiting')
+  await Promise.all(Array.from({ length: 250 }, (_, n) => record(change(n, { state: 'waiting' }))))
+  expect(changes.list(5000).filter(({ state }) => state === 'waiting')).toHaveLength(200)
+  expect(changes.find(1)?.state ?? 'denied').toBe('denied')
+  expect(changes.list(5000)).toHaveLength(1200)
+  expect(changes.list(2).map(({ id }) => id)).toEqual([1351, 1350])
+})
+
+test('of a long text only the hash is kept in the log, but what stands in the file is kept whole', async () => {
+  const long = versionOf('x'.repeat(64 * 1024 + 1))
+  const { id } = await record(change(1, { after: long }))
+  expect(changes.find(id)).toMatchObject({ before: versionOf('1\n'), after: { text: null, hash: long.hash } })
+  expect(shownChange(changes.find(id) ?? expect.fail()).diff).toBe('(too large to be shown)')
+  expect(changes.known().get('memory.md')).toEqual(long)
+})

@@ -1,0 +1,169 @@
+// The changes of the files that say who the agent is: what stood there, what stands there now, on whose words. Kept bounded.
+import { hash as digest } from 'node:crypto'
+import type { LaneKey } from '../base/event.ts'
+import type { ChangeState, MemoryChange } from '../base/memory.ts'
+import type { Clock } from '../base/time.ts'
+import type { Database } from './database.ts'
+import { unified } from './merge.ts'
+
+/** What stood in a file. Without a text: there was no file (the hash is empty), or the text was not kept. */
+export interface Version {
+  readonly text: string | null
+  readonly hash: string
+}
+
+export const absent: Version = { text: null, hash: '' }
+export const versionOf = (text: string | null): Version =>
+  text === null ? absent : { text, hash: digest('sha256', text) }
+
+export interface NewChange extends Pick<MemoryChange, 'file' | 'events' | 'lane' | 'person' | 'owner' | 'state'> {
+  readonly before: Version
+  readonly after: Version
+  /** Where the text after stands whole when it is not kept here; relative to the workspace. */
+  readonly aside: string | null
+}
+
+export interface Change extends NewChange {
+  readonly id: number
+  readonly at: number
+}
+
+export interface Changes {
+  /** What stood in the files when they were last looked at; empty: they never were. */
+  known(): ReadonlyMap<string, Version>
+  keep(versions: ReadonlyMap<string, Version>): Promise<void>
+  /** With what stands in the file from now on, in the same commit. */
+  record(change: NewChange, standing: Version): Promise<Change>
+  /** Decided about: with what it became in the end, if that is known. */
+  decide(change: Change, standing: Version): Promise<Change>
+  find(id: number): Change | null
+  /** The newest in one of these states. */
+  newest(states: readonly ChangeState[]): Change | null
+  waiting(file: string, before: Version, after: Version): Change | null
+  list(most: number): readonly Change[]
+}
+
+const mostDecided = 1000
+const mostWaiting = 200
+/** Of what is longer only the hash is kept. */
+const longestText = 64 * 1024
+
+/** There was something, but not its text: only what it was, to tell it from others. */
+export const isUnkept = ({ text, hash }: Version): boolean => text === null && hash !== ''
+
+export const isTooLong = ({ text }: Version): boolean => text !== null && Buffer.byteLength(text) > longestText
+
+interface Row {
+  readonly id: number
+  readonly at: number
+  readonly file: string
+  readonly events: string
+  readonly lane: LaneKey | null
+  readonly person: string | null
+  readonly owner: number
+  readonly state: ChangeState
+  readonly before: string | null
+  readonly before_hash: string
+  readonly after: string | null
+  readonly after_hash: string
+  readonly aside: string | null
+}
+
+export function openChanges(db: Database, clock: Clock): Changes {
+  const sql = {
+    known: db.prepare('SELECT file, text, hash FROM kept_files'),
+    keep: db.prepare(
+      `INSERT INTO kept_files (file, text, hash) VALUES (?, ?, ?)
+       ON CONFLICT (file) DO UPDATE SET text = excluded.text, hash = excluded.hash`,
+    ),
+    insert: db.prepare(
+      `INSERT INTO changes (at, file, events, lane, person, owner, state, before, before_hash, after, after_hash, aside)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    decide: db.prepare(
+      'UPDATE changes SET state = ?, before = ?, before_hash = ?, after = ?, after_hash = ?, aside = ? WHERE id = ?',
+    ),
+    find: db.prepare('SELECT * FROM changes WHERE id = ?'),
+    newest: db.prepare('SELECT * FROM changes WHERE state = ? ORDER BY id DESC LIMIT 1'),
+    waiting: db.prepare(
+      `SELECT * FROM changes WHERE state = 'waiting' AND file = ? AND before_hash = ? AND after_hash = ? LIMIT 1`,
+    ),
+    list: db.prepare('SELECT * FROM changes ORDER BY id DESC LIMIT ?'),
+    // A flood of them must not push the log out, nor be lost without a trace.
+    giveUp: db.prepare(
+      `UPDATE changes SET state = 'denied' WHERE state = 'waiting' AND id <=
+         (SELECT id FROM changes WHERE state = 'waiting' ORDER BY id DESC LIMIT 1 OFFSET ${mostWaiting})`,
+    ),
+    forget: db.prepare(
+      `DELETE FROM changes WHERE state <> 'waiting' AND id <=
+         (SELECT id FROM changes WHERE state <> 'waiting' ORDER BY id DESC LIMIT 1 OFFSET ${mostDecided})`,
+    ),
+  }
+
+  const stored = (version: Version) => [isTooLong(version) ? null : version.text, version.hash] as const
+  const keep = (file: string, { text, hash }: Version) => sql.keep.run(file, text, hash)
+  const one = (row: unknown): Change | null => (row === undefined ? null : changeOf(row as Row))
+
+  return {
+    known: () =>
+      new Map(
+        (sql.known.all() as unknown as (Version & { file: string })[]).map(({ file, text, hash }) => [
+          file,
+          { text, hash },
+        ]),
+      ),
+    keep: versions =>
+      db.write(() => {
+        for (const [file, version] of versions) keep(file, version)
+      }),
+    record: (change, standing) =>
+      db.write(() => {
+        const { file, events, lane, person, owner, state, before, after, aside } = change
+        const at = clock.now()
+        const { lastInsertRowid } = sql.insert.run(
+          ...[at, file, JSON.stringify(events), lane, person, owner ? 1 : 0, state],
+          ...[...stored(before), ...stored(after), aside],
+        )
+        keep(file, standing)
+        sql.giveUp.run()
+        sql.forget.run()
+        return { ...change, id: Number(lastInsertRowid), at }
+      }),
+    decide: (change, standing) =>
+      db.write(() => {
+        const { id, file, state, before, after, aside } = change
+        sql.decide.run(state, ...stored(before), ...stored(after), aside, id)
+        keep(file, standing)
+        return change
+      }),
+    find: id => one(sql.find.get(id)),
+    newest: states =>
+      states
+        .flatMap(state => one(sql.newest.get(state)) ?? [])
+        .reduce<Change | null>((newest, next) => (newest && newest.id > next.id ? newest : next), null),
+    waiting: (file, before, after) => one(sql.waiting.get(file, before.hash, after.hash)),
+    list: most => (sql.list.all(Math.max(0, Math.trunc(most))) as unknown as Row[]).map(changeOf),
+  }
+}
+
+/** As it is shown to the owner. */
+export function shownChange(change: Change): MemoryChange {
+  const { id, at, file, events, lane, person, owner, state } = change
+  return { id, at, file, events, lane, person, owner, state, diff: diffOf(change) }
+}
+
+const diffOf = ({ before, after, aside }: Change): string => {
+  if (!isUnkept(before) && !isUnkept(after)) return unified(before.text ?? '', after.text ?? '')
+  return aside === null ? '(too large to be shown)' : `(too large to be shown; the text after it is in ${aside})`
+}
+
+function changeOf(row: Row): Change {
+  const { id, at, file, lane, person, state, aside } = row
+  return {
+    ...{ id, at, file, lane, person, state, aside },
+    events: JSON.parse(row.events) as number[],
+    owner: row.owner === 1,
+    before: { text: row.before, hash: row.before_hash },
+    after: { text: row.after, hash: row.after_hash },
+  }
+}

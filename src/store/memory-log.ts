@@ -1,0 +1,210 @@
+// What is done to the kept files on purpose: taken back, let through, refused, remembered, forgotten. Each as one edit whose origin is known.
+import type { ChangeResult, MemoryChange, MemoryLog } from '../base/memory.ts'
+import type { Caller, ToolAnswer } from '../base/tools.ts'
+import { absent, type Change, type Changes, isUnkept, type Version, versionOf } from './changes.ts'
+import { type Doer, doerCalling } from './doer.ts'
+import type { Found, KeptFiles } from './kept-files.ts'
+import { asItem, type Forgotten, hasItem, longestItem, withItem, withoutItems } from './memory-items.ts'
+import { merge } from './merge.ts'
+
+/** From what stands there to what is to stand there; null: no file. Undefined: that cannot be done. */
+export type Edit = (text: string | null) => string | null | undefined
+
+export interface MemoryEdits {
+  /** An edit of the gateway's own on somebody's behalf. On that of a guest it waits. */
+  edit(file: string, by: Doer, edit: Edit): Promise<ChangeResult>
+  remember(text: string, caller: Caller): Promise<ToolAnswer>
+  forget(text: string, caller: Caller): Promise<ToolAnswer>
+}
+
+export interface MemoryLogParts {
+  readonly files: KeptFiles
+  readonly changes: Changes
+  readonly known: Map<string, Version>
+  inOrder<T>(work: () => Promise<T>): Promise<T>
+  catchUp(): Promise<void>
+  wait(file: string, before: Version, after: Found, by: Doer): Promise<Change>
+  shown(change: Change): MemoryChange
+  checkConfig(text: string): Promise<string | null>
+  configChanged(): void
+}
+
+type Applied =
+  | { readonly ok: true; readonly before: Version; readonly after: Version }
+  | { readonly ok: false; readonly why: string }
+
+const memory = 'memory.md'
+const config = 'config.json'
+const mostTries = 5
+
+export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
+  const { files, changes, known, shown } = parts
+  const standingIn = (file: string) => known.get(file) ?? absent
+
+  /** What turns have written meanwhile and is not dealt with yet stays on the disk, and stays theirs: the edit is made to both. */
+  async function apply(file: string, edit: Edit): Promise<Applied> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const disk = files.look(file)
+      const before = standingIn(file)
+      if (disk.what === 'unreadable') return refused(`${file} ${disk.why}.`)
+      if (disk.what === 'other' || isUnkept(before)) return refused(`${file} is not a text file of the workspace.`)
+      const after = edit(before.text)
+      const text = disk.hash === before.hash ? after : edit(disk.text)
+      if (after === undefined || text === undefined) return refused(contradiction(file))
+      const wrong = file === config && text !== null ? await parts.checkConfig(text) : null
+      if (wrong !== null) return refused(`config.json would not load with it: ${wrong}`)
+      let from = before
+      const done = await files.replace(file, disk, text, () => {
+        // What stands on the disk may have been found to be right in the meantime.
+        from = standingIn(file)
+        known.set(file, versionOf(from === before ? after : (edit(from.text) ?? after)))
+      })
+      if (!done) continue
+      if (file === config) parts.configChanged()
+      return { ok: true, before: from, after: standingIn(file) }
+    }
+    return refused(`${file} changes all the time; try again.`)
+  }
+
+  async function edit(file: string, by: Doer, change: Edit): Promise<ChangeResult> {
+    if (by.owner) {
+      const applied = await apply(file, change)
+      if (!applied.ok) return applied
+      const { before, after } = applied
+      const made = { file, before, after, ...by, state: 'made', aside: null } as const
+      return { ok: true, change: shown(await changes.record(made, after)) }
+    }
+    const before = standingIn(file)
+    const text = isUnkept(before) ? undefined : change(before.text)
+    if (text === undefined) return refused(contradiction(file))
+    const after: Found = { ...versionOf(text), what: text === null ? 'absent' : 'text' }
+    return { ok: true, change: shown(await parts.wait(file, before, after, by)) }
+  }
+
+  async function decide(change: Change, state: 'approved' | 'undone', from: Version, to: Version) {
+    const way = wayBetween(from, to, standingIn(change.file))
+    if (!way) return refused(`Change ${change.id} is too large to be merged; edit ${change.file} by hand.`)
+    const applied = await apply(change.file, way)
+    if (!applied.ok) return applied
+    const { before, after } = applied
+    // What was let through is from now on what it became; what was taken back stays to be seen as it was.
+    const decided = state === 'approved' ? { ...change, state, before, after, aside: null } : { ...change, state }
+    const result = { ok: true, change: shown(await changes.decide(decided, after)) } as const
+    if (state === 'approved' && change.aside !== null) await files.dropAside(change.aside)
+    return result
+  }
+
+  async function undo(id: number | null): Promise<ChangeResult> {
+    const change = id === null ? changes.newest(['made', 'approved']) : changes.find(id)
+    if (!change) return refused(id === null ? 'There is no change to undo.' : unknown(id))
+    if (change.state !== 'made' && change.state !== 'approved') return refused(notInPlace(change))
+    if (isUnkept(change.before) || isUnkept(change.after))
+      return refused(
+        `Change ${change.id} was too large to be kept, so it cannot be undone; edit ${change.file} by hand.`,
+      )
+    return decide(change, 'undone', change.after, change.before)
+  }
+
+  async function approve(id: number): Promise<ChangeResult> {
+    const change = changes.find(id)
+    if (!change) return refused(unknown(id))
+    if (change.state !== 'waiting') return refused(notWaiting(change))
+    return decide(change, 'approved', change.before, await whole(change))
+  }
+
+  async function whole({ after, aside }: Change): Promise<Version> {
+    if (!isUnkept(after) || aside === null || after.hash.startsWith('other')) return after
+    const text = await files.readAside(aside)
+    return text === null ? after : versionOf(text)
+  }
+
+  async function deny(id: number): Promise<ChangeResult> {
+    const change = changes.find(id)
+    if (!change) return refused(unknown(id))
+    if (change.state !== 'waiting') return refused(notWaiting(change))
+    const denied = await changes.decide({ ...change, state: 'denied' }, standingIn(change.file))
+    if (change.aside !== null) await files.dropAside(change.aside)
+    return { ok: true, change: shown(denied) }
+  }
+
+  async function remember(text: string, caller: Caller): Promise<ToolAnswer> {
+    const item = asItem(text)
+    if (item === '') return no('There is nothing to remember in that.')
+    if (item.length > longestItem) {
+      return no(`That is too long: ${item.length} characters, at most ${longestItem}. Say it in fewer words.`)
+    }
+    if (hasItem(standingIn(memory).text, item)) return { ok: true, text: 'That is in memory.md already.' }
+    const result = await edit(memory, doerCalling(caller), now => withItem(now, item))
+    return result.ok ? { ok: true, text: answered(result.change, 'Remembered in memory.md.') } : no(result.why)
+  }
+
+  async function forget(words: string, caller: Caller): Promise<ToolAnswer> {
+    if (words.trim() === '') return no('Say some words of what is to be forgotten.')
+    const without = (text: string | null): Forgotten | 'too-many' => withoutItems(text ?? '', words)
+    const found = without(standingIn(memory).text)
+    if (found === 'too-many') return no('More than 5 items of memory.md contain that. Say more of the one you mean.')
+    if (found.removed.length === 0) return no('No item of memory.md contains that.')
+    const result = await edit(memory, doerCalling(caller), now => {
+      const left = without(now)
+      return left === 'too-many' ? undefined : now === null ? null : left.text
+    })
+    if (!result.ok) return no(result.why)
+    const removed = found.removed.map(item => `- ${item}`).join('\n')
+    return { ok: true, text: answered(result.change, `Removed from memory.md:\n${removed}`) }
+  }
+
+  /** Edits by hand come first, so that they are not mistaken for part of what follows. */
+  const afterAll = <T>(work: () => Promise<T>): Promise<T> =>
+    parts.inOrder(async () => {
+      await parts.catchUp()
+      return work()
+    })
+  const orWhy = (work: () => Promise<ChangeResult>): Promise<ChangeResult> => afterAll(work).catch(failed)
+  const orNo = (work: () => Promise<ToolAnswer>) => afterAll(work).catch(error => no(failed(error).why))
+
+  return {
+    list: most => afterAll(async () => changes.list(most).map(shown)),
+    undo: id => orWhy(() => undo(id)),
+    approve: id => orWhy(() => approve(id)),
+    deny: id => orWhy(() => deny(id)),
+    edit: (file, by, change) => orWhy(() => edit(file, by, change)),
+    remember: (text, caller) => orNo(() => remember(text, caller)),
+    forget: (text, caller) => orNo(() => forget(text, caller)),
+  }
+}
+
+/** The change between two versions, for a text that may have gone on since. Null: nobody knows any more what it began with. */
+function wayBetween(from: Version, to: Version, standing: Version): Edit | null {
+  // Of a large one only the hash is left, which is enough while nothing else has changed.
+  const base = isUnkept(from) && from.hash === standing.hash ? standing : from
+  if (isUnkept(base) || isUnkept(to)) return null
+  return text => {
+    if (text === base.text || text === to.text) return to.text
+    if (text === null || base.text === null || to.text === null) return undefined
+    const merged = merge(base.text, text, to.text)
+    return merged.ok ? merged.text : undefined
+  }
+}
+
+const refused = (why: string) => ({ ok: false, why }) as const
+const no = (text: string): ToolAnswer => ({ ok: false, text })
+const failed = (error: unknown) =>
+  refused(
+    `The files could not be written or read (${codeOf(error)}); check free space and permissions. Nothing was lost.`,
+  )
+
+const answered = ({ id, state }: MemoryChange, done: string): string =>
+  state === 'waiting'
+    ? `That waits for your owner's approval (change ${id}); memory.md is as it was until then.`
+    : `${done} (change ${id})`
+
+const unknown = (id: number) => `There is no change ${id}.`
+const notWaiting = ({ id, state }: Change) => `Change ${id} does not wait for approval; it is ${state}.`
+const notInPlace = ({ id, state }: Change) => `Change ${id} is not in place; it is ${state}.`
+const contradiction = (file: string) =>
+  `The same lines of ${file} were changed since, so this cannot be merged; nothing was changed. Edit the file by hand.`
+
+const codeOf = (error: unknown): string => {
+  const { cause = error } = error instanceof Error ? error : {}
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+}
