@@ -176,6 +176,11 @@ const migrations = [
    ) STRICT;
    CREATE INDEX changes_by_state ON changes (state, id);
    CREATE TABLE kept_files (file TEXT PRIMARY KEY, text TEXT, hash TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+  // What is still to be written to the archive files. What ended before counts as archived, without a row being touched.
+  `ALTER TABLE items ADD COLUMN archived INTEGER NOT NULL DEFAULT 1;
+   UPDATE items SET archived = 0 WHERE state IN ('waiting', 'running');
+   CREATE INDEX items_to_archive ON items (id) WHERE archived = 0 AND (box = 'out' OR state NOT IN ('waiting', 'running'));
+   CREATE TABLE archive_intent (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;`,
 ]
 
 interface Job {

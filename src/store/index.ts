@@ -1,5 +1,6 @@
 // What survives a restart.
 export { openChanges } from './changes.ts'
+export { type Archive, openArchive } from './archive.ts'
 export { openChatStates } from './chat-state.ts'
 export { type Conversations, openConversations } from './conversations.ts'
 export { type Database, DatabaseUnusable, inWords, openDatabase } from './database.ts'

@@ -18,7 +18,7 @@ export interface SqliteShelf extends Shelf {
   counts(box: Box): Counts
   /** Notes, at once, that a letter which is being sent has left: after a crash it is not sent again. */
   sent(key: string): void
-  /** Forgets what ended before `cutoff`; what nobody fetched until then is given up. Returns how many went. */
+  /** Forgets what ended before `cutoff` and is archived; what nobody fetched until then is given up. Returns how many went. */
   forgetBefore(cutoff: number, signal: AbortSignal): Promise<number>
 }
 
@@ -39,7 +39,8 @@ interface Row {
 
 const columns = 'id, lane, key, body, at, attempts, retries, interrupted, not_before'
 
-export function openShelf(db: Database, clock: Clock): SqliteShelf {
+/** `archives`: somebody writes what ended to the archive, and it is kept until that is done. */
+export function openShelf(db: Database, clock: Clock, archives = false): SqliteShelf {
   const sql = {
     last: db.prepare('SELECT at FROM items ORDER BY id DESC LIMIT 1'),
     recover: db.prepare(`UPDATE items SET state = 'waiting', interrupted = 1 WHERE box = ? AND state = 'running'`),
@@ -48,7 +49,8 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
     open: db.prepare(`SELECT ${columns} FROM items WHERE box = ? AND state IN ('waiting', 'running') ORDER BY id`),
     byKey: db.prepare('SELECT id FROM items WHERE box = ? AND key = ?'),
     insert: db.prepare(
-      `INSERT INTO items (box, lane, key, state, body, at, attempts) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING ${columns}`,
+      `INSERT INTO items (box, lane, key, state, body, at, attempts, archived)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ${archives ? 0 : 1}) RETURNING ${columns}`,
     ),
     take: db.prepare(
       `UPDATE items SET state = 'running', attempts = attempts + 1 WHERE id = ? AND state = 'waiting' RETURNING ${columns}`,
@@ -79,7 +81,7 @@ export function openShelf(db: Database, clock: Clock): SqliteShelf {
     giveUp: db.prepare(
       `UPDATE items SET state = 'failed', why = 'never fetched', ended_at = ? WHERE id = ? AND box = 'out' AND state = 'waiting'`,
     ),
-    remove: db.prepare('DELETE FROM items WHERE id = ?'),
+    remove: db.prepare(`DELETE FROM items WHERE id = ?${archives ? ' AND archived = 1' : ''}`),
     forgetLanes: ['sessions', 'conversations'].map(table =>
       db.prepare(
         `DELETE FROM ${table} WHERE updated_at < ? AND NOT EXISTS (SELECT 1 FROM items WHERE items.lane = ${table}.lane)`,

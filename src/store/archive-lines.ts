@@ -1,0 +1,111 @@
+// How one item of the lanes reads in the archive: its file's name, its JSON line and its paragraph of markdown.
+import { createHash } from 'node:crypto'
+import type { Letter } from '../base/chat.ts'
+import type { Happening, LaneKey, NewEvent } from '../base/event.ts'
+import { type WallTime, wallTime } from '../base/zone.ts'
+
+export interface ArchiveRow {
+  readonly id: number
+  readonly box: string
+  readonly lane: LaneKey
+  readonly key: string
+  readonly state: string
+  readonly body: string
+  readonly at: number
+}
+
+/** One line of messages/<conversation>.jsonl. */
+export interface ArchivedMessage {
+  readonly at: string
+  /** The platform's id of the message; an answer carries that of the message it answers. */
+  readonly id: string
+  readonly role: 'user' | 'agent' | Exclude<Happening['kind'], 'message' | 'command'>
+  readonly who: string
+  readonly text: string
+  readonly state: 'answered' | 'failed' | 'refused'
+  /** Files of the workspace that came or went with it. */
+  readonly files?: readonly string[]
+}
+
+/** Null: nothing that people or the agent said, such as a notice. */
+export function messageOf(row: ArchiveRow): ArchivedMessage | null {
+  const at = new Date(row.at).toISOString()
+  if (row.box === 'in') {
+    const { what } = JSON.parse(row.body) as NewEvent
+    const id = 'id' in what ? what.id : row.key
+    return { at, id, ...spoken(what), state: ends[row.state] ?? 'failed' }
+  }
+  const { kind, about, text, ok, files } = JSON.parse(row.body) as Letter
+  if (kind !== 'final') return null
+  return {
+    ...{ at, id: about ?? row.key, role: 'agent', who: 'agent', text, state: ok ? 'answered' : 'failed' },
+    ...(files && { files }),
+  }
+}
+
+const ends: Readonly<Record<string, ArchivedMessage['state']>> = { done: 'answered', cancelled: 'refused' }
+
+function spoken(what: Happening): Pick<ArchivedMessage, 'role' | 'who' | 'text' | 'files'> {
+  switch (what.kind) {
+    case 'message':
+    case 'command': {
+      const files = what.attachments?.filter(({ missing }) => missing === undefined).map(({ path }) => path) ?? []
+      return { role: 'user', who: what.author.name, text: what.text, ...(files.length > 0 && { files }) }
+    }
+    case 'webhook':
+      return { role: what.kind, who: what.name, text: `${what.instruction}\n\n${what.payload}` }
+    case 'report':
+      return { role: what.kind, who: what.name, text: what.text }
+    case 'heartbeat':
+    case 'cron':
+    case 'hook':
+    case 'assignment':
+      return { role: what.kind, who: what.name, text: what.instruction }
+    default:
+      return what satisfies never
+  }
+}
+
+/** `**Ada** 14:03`, and what was said. What was said cannot look like the beginning of the next. */
+export function paragraphOf({ role, who, text, state, files = [] }: ArchivedMessage, wall: WallTime): string {
+  const name =
+    who
+      .replaceAll(/[\s*]+/g, ' ')
+      .trim()
+      .slice(0, 80) || role
+  const shown = role === 'user' ? name : role === 'agent' ? 'Agent' : `${name} (${role})`
+  const end = state === 'answered' ? '' : state === 'failed' ? ' (failed)' : ' (cancelled)'
+  const words = text.trim().replaceAll(/^(?=\*\*.+\*\* \d\d:\d\d)/gm, '\\')
+  const linked = files.map(path => `- ${path}\n`).join('')
+  return `**${shown}** ${two(wall.hour)}:${two(wall.minute)}${end}\n\n${words === '' ? '' : `${words}\n`}${linked}\n`
+}
+
+export const dayOf = ({ year, month, day }: WallTime): string =>
+  `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
+
+const two = (n: number) => String(n).padStart(2, '0')
+
+/** UTC is told without Intl, which is 8 MB. */
+export function wallTimeIn(ms: number, zone: string): WallTime {
+  if (zone !== 'UTC') return wallTime(ms, zone)
+  const at = new Date(ms)
+  return {
+    ...{ year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, day: at.getUTCDate() },
+    ...{ hour: at.getUTCHours(), minute: at.getUTCMinutes() },
+  }
+}
+
+/**
+ * Two lanes never share a name, also where a file system does not tell `A` from `a`. Anything but plain names gets a hash behind
+ * a tilde, which no plain name has; a plain name has no dot either, so that it cannot be taken for a rotated file.
+ */
+export function fileNameOf(lane: LaneKey): string {
+  const [, chat, conversation] = /^([a-z0-9]+):([a-z0-9_][a-z0-9_-]{0,79})$/.exec(lane) ?? []
+  if (chat !== undefined && conversation !== undefined) return `${chat}-${conversation}`
+  const shown = lane
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 60)
+  return `${shown}~${createHash('sha256').update(lane).digest('hex').slice(0, 16)}`
+}
