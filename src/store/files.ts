@@ -1,8 +1,14 @@
 // Files that people and the agent read: written whole or not at all.
-import { open, rename, rm } from 'node:fs/promises'
+import { renameSync, statSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 export async function writeWhole(path: string, text: string): Promise<void> {
+  await replaceWhole(path, text, () => true)
+}
+
+/** Only if `stillSo` at the very moment; null: nothing was written. Else the signature of what was. */
+export async function replaceWhole(path: string, text: string, stillSo: () => boolean): Promise<string | null> {
   const draft = `${path}.${process.pid}.tmp`
   try {
     const file = await open(draft, 'w', 0o600)
@@ -12,13 +18,26 @@ export async function writeWhole(path: string, text: string): Promise<void> {
     } finally {
       await file.close()
     }
-    await rename(draft, path)
+    const signature = signatureOf(draft)
+    // Nothing may come between the look and the replacement: whoever writes the file meanwhile would lose it.
+    if (stillSo()) {
+      renameSync(draft, path)
+      return signature
+    }
+    await rm(draft, { force: true })
+    return null
   } catch (error) {
     await rm(draft, { force: true })
     throw new Error(`${path} could not be written; check free space and permissions of ${dirname(path)}`, {
       cause: error,
     })
   }
+}
+
+/** Changes with every write of the file, in place or by a rename. Null: there is none. */
+export function signatureOf(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found ? `${found.ino}:${found.size}:${found.mtimeNs}` : null
 }
 
 /** Writes at most once per `pauseMs`, always the newest; `flush` writes what is still owed. */

@@ -1,0 +1,46 @@
+// The two files of records that there are: facts in brain.json, the board in tasks.json. What people write there is read kindly.
+import { join } from 'node:path'
+import * as v from 'valibot'
+import { type BoardTask, type Fact, taskStates } from '../base/records.ts'
+import { openRecords, type RecordsFile, type RecordsParts } from './records.ts'
+
+interface WorkspaceParts extends Pick<RecordsParts<never>, 'newId' | 'now' | 'failed'> {
+  /** The workspace. */
+  readonly dir: string
+}
+
+const words = v.pipe(
+  v.string(),
+  v.check(text => text.trim() !== ''),
+)
+const text = (otherwise = '') => v.fallback(v.optional(v.string(), otherwise), otherwise)
+const marks = { id: v.string(), createdAt: text(), updatedAt: text() }
+
+const fact = v.object({
+  ...marks,
+  content: words,
+  type: text('fact'),
+  category: text(),
+  tags: v.fallback(v.optional(v.array(v.string()), []), []),
+})
+
+const task = v.object({
+  ...marks,
+  title: words,
+  notes: text(),
+  status: v.fallback(v.optional(v.picklist(taskStates), 'todo'), 'todo'),
+})
+
+export const openBrain = (parts: WorkspaceParts): RecordsFile<Fact> =>
+  openRecords({ ...parts, path: join(parts.dir, 'brain.json'), pauseMs: 300, read: raw => readFact(raw) })
+
+export const openTasks = (parts: WorkspaceParts): RecordsFile<BoardTask> =>
+  openRecords({ ...parts, path: join(parts.dir, 'tasks.json'), pauseMs: 300, read: raw => asOne(task, raw) })
+
+/** Also for whoever only reads the file. */
+export const readFact = (raw: unknown): Fact | null => asOne(fact, raw)
+
+function asOne<Schema extends v.GenericSchema>(schema: Schema, raw: unknown): v.InferOutput<Schema> | null {
+  const result = v.safeParse(schema, raw)
+  return result.success ? result.output : null
+}

@@ -1,0 +1,190 @@
+// One JSON file of records that the gateway, people and the agent edit at the same time. Memory first; the file follows.
+import { existsSync, renameSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Records } from '../base/records.ts'
+import { replaceWhole, signatureOf } from './files.ts'
+import { byId, type Entries, isObject, merge } from './records-merge.ts'
+
+export interface RecordsFile<One extends { readonly id: string }> extends Records<One> {
+  /** Writes what is still owed. */
+  flush(): Promise<void>
+}
+
+export interface RecordsParts<One> {
+  readonly path: string
+  /** What of a record is understood; null: it is left as it is, and not shown. Its `id` is set. */
+  read(raw: unknown): One | null
+  newId(): string
+  now(): number
+  readonly pauseMs: number
+  /** Nothing is lost: memory has it, and a write is tried again. */
+  failed(error: unknown): void
+}
+
+const retryMs = 5000
+/** Somebody who saves in place may be half-way: a file that is no JSON gets a moment to become some. */
+const patience = { times: 4, ms: 50 }
+
+type Found =
+  | {
+      readonly type: 'list'
+      readonly list: readonly unknown[]
+      readonly around: Readonly<Record<string, unknown>> | null
+    }
+  | { readonly type: 'missing' }
+  | { readonly type: 'broken' }
+
+export function openRecords<One extends { readonly id: string }>(parts: RecordsParts<One>): RecordsFile<One> {
+  const { path, read, newId, now, pauseMs, failed } = parts
+  let entries = new Map<string, unknown>()
+  /** As the file was when both sides last agreed. */
+  let base: Entries = new Map()
+  /** What stands around the list, if the file is an object. */
+  let around: Readonly<Record<string, unknown>> | null = null
+  let seen: string | null = null
+  let broken: string | null = null
+  let dirty = false
+  let timer: NodeJS.Timeout | null = null
+  let turn: Promise<unknown> = Promise.resolve()
+
+  /** One after the other, so that a look and what follows from it are one. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work)
+    turn = mine.catch(() => undefined)
+    return mine
+  }
+
+  const look = async (): Promise<{ readonly found: Found; readonly signature: string | null }> => {
+    for (let i = 1; ; i++) {
+      const signature = signatureOf(path)
+      const found = await readList(path)
+      // Replaced while it was read: what was read may be either.
+      if (signature !== signatureOf(path)) continue
+      if (found.type !== 'broken' || i === patience.times) return { found, signature }
+      await pause(patience.ms)
+    }
+  }
+
+  const takeIn = async (): Promise<void> => {
+    const now = signatureOf(path)
+    if (now === seen || (now !== null && now === broken)) return
+    const { found, signature } = await look()
+    // A file that is gone says nothing: an editor may be about to put the next one there.
+    if (found.type === 'missing') seen = null
+    else if (found.type === 'broken') {
+      broken = signature
+      failed(
+        new Error(
+          `${basename(path)} cannot be read as a list in JSON; repair it. It is put aside before the next change is written.`,
+        ),
+      )
+    } else {
+      const theirs = byId(found.list)
+      entries = merge(base, entries, theirs)
+      base = theirs
+      around = found.around
+      seen = signature
+    }
+  }
+
+  const write = async (): Promise<void> => {
+    if (timer) clearTimeout(timer)
+    timer = null
+    if (!dirty) return
+    try {
+      for (let written: string | null = null; written === null; ) {
+        await takeIn()
+        if (broken !== null && signatureOf(path) === broken) renameSync(path, asideName(path, now()))
+        const expected = signatureOf(path) === null ? null : seen
+        const list = [...entries.values()]
+        const text = JSON.stringify(around ? { ...around, items: list } : list, null, 2)
+        written = await replaceWhole(path, `${text}\n`, () => signatureOf(path) === expected)
+        if (written !== null) seen = written
+      }
+      base = new Map(entries)
+      dirty = false
+    } catch (error) {
+      timer ??= setTimeout(() => void inTurn(write), retryMs).unref()
+      failed(error)
+    }
+  }
+
+  const touch = () => {
+    dirty = true
+    timer ??= setTimeout(() => void inTurn(write), pauseMs)
+  }
+
+  const shown = remembering(read)
+  const edit = <T>(work: () => T): Promise<T> =>
+    inTurn(async () => {
+      await takeIn()
+      return work()
+    })
+  const put = (id: string, raw: Readonly<Record<string, unknown>>): One => {
+    const one = shown(id, raw)
+    if (!one) throw new Error(`this does not belong into ${basename(path)}`)
+    entries.set(id, raw)
+    touch()
+    return one
+  }
+
+  return {
+    list: () => edit(() => [...entries].flatMap(([id, raw]) => shown(id, raw) ?? [])),
+    add: record =>
+      edit(() => {
+        const at = new Date(now()).toISOString()
+        const id = newId()
+        return put(id, { id, ...record, createdAt: at, updatedAt: at })
+      }),
+    change: (id, change) =>
+      edit(() => {
+        const raw = entries.get(id)
+        if (!isObject(raw) || !shown(id, raw)) return null
+        const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+        return put(id, { ...raw, ...given, updatedAt: new Date(now()).toISOString() })
+      }),
+    remove: id =>
+      edit(() => {
+        if (!shown(id, entries.get(id))) return false
+        entries.delete(id)
+        touch()
+        return true
+      }),
+    flush: () => inTurn(write),
+  }
+}
+
+async function readList(path: string): Promise<Found> {
+  try {
+    const raw: unknown = JSON.parse(await readFile(path, 'utf8'))
+    if (Array.isArray(raw)) return { type: 'list', list: raw, around: null }
+    if (isObject(raw) && Array.isArray(raw.items)) return { type: 'list', list: raw.items, around: raw }
+    return { type: 'broken' }
+  } catch (error) {
+    // Also a folder, or a file of somebody else: put aside like one that cannot be understood.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? { type: 'missing' } : { type: 'broken' }
+  }
+}
+
+function asideName(path: string, at: number): string {
+  const name = `${path}.broken-${new Date(at).toISOString().replaceAll(/[:.]/g, '-')}`
+  let free = name
+  for (let n = 2; existsSync(free); n++) free = `${name}-${n}`
+  return free
+}
+
+/** The same record is not checked again each time it is listed. */
+function remembering<One>(read: (raw: unknown) => One | null): (id: string, raw: unknown) => One | null {
+  const known = new WeakMap<object, { readonly one: One | null }>()
+  return (id, raw) => {
+    if (!isObject(raw)) return null
+    let found = known.get(raw)
+    if (!found) {
+      found = { one: read({ ...raw, id }) }
+      known.set(raw, found)
+    }
+    return found.one
+  }
+}
