@@ -1,4 +1,5 @@
 // What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history discord backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history search backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -9,6 +10,7 @@ import { historyFigures } from './history.ts'
 import { latencyFigures } from './latency.ts'
 import { describeMachine, load } from './machine.ts'
 import { memoryFigures } from './memory.ts'
+import { searchFigures } from './search.ts'
 import { startFigures } from './start.ts'
 
 const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
@@ -18,6 +20,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   accepts: acceptFigures,
   history: historyFigures,
   discord: discordFigures,
+  search: searchFigures,
 }
 /** Takes minutes and the real CLIs: only when it is named, or with --write. It has a table of its own. */
 const apart = 'backends'

@@ -1,0 +1,336 @@
+// Search over a real workspace with a real index: what is found, in which order, and how it is kept fresh.
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { MemoryHit } from '../base/memory.ts'
+import type { Signal } from '../base/signal.ts'
+import { openMemorySearch } from './index.ts'
+import type { OpenSearch } from './search.ts'
+import { piecesOf } from './search-texts.ts'
+
+let dir: string
+let told: Signal[]
+let search: OpenSearch
+const others: OpenSearch[] = []
+
+const open = (zone?: string): OpenSearch => {
+  const one = openMemorySearch({
+    dir,
+    file: join(dir, '.aetheel/search.db'),
+    clock: { now: () => 0, sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined) },
+    tell: signal => told.push(signal),
+    ...(zone && { zone: () => zone }),
+  })
+  others.push(one)
+  return one
+}
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'aetheel-search-'))
+  told = []
+  search = open()
+})
+afterEach(async () => {
+  for (const one of others.splice(0)) await one.close()
+  rmSync(dir, { recursive: true })
+})
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(dir, path)), { recursive: true })
+  writeFileSync(join(dir, path), text)
+}
+const sources = (hits: readonly MemoryHit[]) => hits.map(({ source }) => source)
+const find = async (words: string, most = 10) => sources(await search.search(words, most))
+
+test('every source is found, what is remembered before what was said', async () => {
+  write(
+    'conversations/webchat-one-2026-11-16.md',
+    '# x\n\n**Ada** 14:03\n\nI planted an oak tree.\n\n**Agent** 14:04\n\nFine.\n',
+  )
+  write('notes/garden.md', '# Garden\n\nThe oak stands left.\n\n## Pond\n\nFrogs.\n')
+  write('plans.md', 'Buy an oak table')
+  write(
+    'brain.json',
+    JSON.stringify([{ id: 'a', content: 'Oak is her favourite tree', category: 'taste', tags: ['wood'] }]),
+  )
+  write('memory.md', '# Memory\n\n## Trees\n\n- The oak was planted in 2020\n- The elm is older\n')
+  const hits = await search.search('oak', 10)
+  expect(sources(hits).slice(0, 2).sort()).toEqual(['brain', 'memory.md'])
+  expect(sources(hits).slice(2, 4).sort()).toEqual(['notes/garden.md', 'plans.md'])
+  expect(sources(hits)[4]).toBe('conversations/webchat-one-2026-11-16.md')
+  expect(hits.find(({ source }) => source === 'memory.md')).toEqual({
+    ...{ source: 'memory.md', title: 'Trees', snippet: '- The **oak** was planted in 2020', at: null },
+  })
+  expect(hits[4]).toMatchObject({ title: 'Ada, 2026-11-16 14:03', at: Date.UTC(2026, 10, 16, 14, 3) })
+  expect(await open('Europe/Berlin').search('an oak planted', 10)).toMatchObject([
+    { at: Date.UTC(2026, 10, 16, 13, 3) },
+  ])
+  expect(await search.search('frogs', 10)).toMatchObject([{ source: 'notes/garden.md', title: 'Garden: Pond' }])
+  expect(await find('wood')).toEqual(['brain'])
+  expect(await find('oak', 2)).toHaveLength(2)
+})
+
+test('words are taken as people write them: beginnings, accents, capitals, any order, some of them', async () => {
+  write('notes/a.md', 'Das Café in Zürich öffnet um neun')
+  write('notes/b.md', '日本語のメモです')
+  for (const words of ['cafe', 'ZURICH café', 'zür', 'neun öff', 'café, in Zürich?', 'cafe spaceship']) {
+    expect(await find(words), words).toEqual(['notes/a.md'])
+  }
+  expect(await search.search('本語', 5)).toMatchObject([{ source: 'notes/b.md', snippet: '日**本語**のメモです' }])
+  expect(await find('afe')).toEqual([])
+  expect(await find('  …!? ')).toEqual([])
+})
+
+test('no words are an error', async () => {
+  write('notes/a.md', 'one AND two OR "three" NEAR(four) title: x*')
+  await search.sync()
+  const hostile = fc.constantFrom(
+    '"',
+    "'",
+    '*',
+    '(',
+    ')',
+    'AND',
+    'OR',
+    'NOT',
+    'NEAR(',
+    '^',
+    ':',
+    '-',
+    '{',
+    '}',
+    'title:',
+    '\0',
+    'one',
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(hostile, fc.string({ unit: 'grapheme' }))), async words => {
+      await search.search(words.join(' '), 3)
+    }),
+    { numRuns: 200 },
+  )
+  expect(await find('title: "x')).toEqual(['notes/a.md'])
+  expect(await find(`${'word '.repeat(5000)}one`)).toEqual([])
+})
+
+test('what the prompt has anyway, hidden folders, skills and links are not searched', async () => {
+  const outside = mkdtempSync(join(tmpdir(), 'aetheel-outside-'))
+  try {
+    writeFileSync(join(outside, 'secret.md'), 'needle')
+    for (const path of [
+      'soul.md',
+      'AGENTS.md',
+      'skills/x/SKILL.md',
+      '.git/a.md',
+      'notes/.hidden/a.md',
+      'files/in/1/a.md',
+      'messages/a.jsonl',
+      'notes/a.txt',
+    ]) {
+      write(path, 'needle')
+    }
+    write('notes/deep/er/found.md', 'needle')
+    symlinkSync(outside, join(dir, 'notes/link'))
+    symlinkSync(join(outside, 'secret.md'), join(dir, 'notes/secret.md'))
+    symlinkSync(join(outside, 'secret.md'), join(dir, 'memory.md'))
+    expect(await find('needle')).toEqual(['notes/deep/er/found.md'])
+  } finally {
+    rmSync(outside, { recursive: true })
+  }
+})
+
+test('a file over 5 MB is left out and told once', async () => {
+  write('notes/large.md', 'needle '.repeat(800_000))
+  write('notes/small.md', 'needle')
+  await search.sync()
+  await search.sync()
+  expect(await find('needle')).toEqual(['notes/small.md'])
+  expect(told).toMatchObject([{ type: 'workspace-trouble', file: 'notes/large.md' }])
+})
+
+test('only what changed is read again, and what is gone is forgotten', async () => {
+  write('notes/a.md', 'alpha')
+  write('notes/b.md', 'beta')
+  expect(await search.sync()).toEqual({ documents: 2, changed: 2 })
+  expect(await search.sync()).toEqual({ documents: 2, changed: 0 })
+  utimesSync(join(dir, 'notes/a.md'), 1, 1)
+  expect(await search.sync()).toEqual({ documents: 2, changed: 0 })
+  write('notes/a.md', 'gamma')
+  rmSync(join(dir, 'notes/b.md'))
+  expect(await search.sync()).toEqual({ documents: 1, changed: 2 })
+  expect(await find('alpha beta')).toEqual([])
+  expect(await find('gamma')).toEqual(['notes/a.md'])
+})
+
+test('of a conversation that goes on only the new is written', async () => {
+  const path = 'conversations/webchat-one-2026-11-16.md'
+  write(path, '# x\n\n')
+  const said = (i: number) => `**Ada** 14:03\n\nnumber${i}\n\n`
+  appendFileSync(join(dir, path), Array.from({ length: 50 }, (_, i) => said(i)).join(''))
+  await search.sync()
+  const ids = () => {
+    const db = new DatabaseSync(join(dir, '.aetheel/search.db'), { readOnly: true })
+    try {
+      return db
+        .prepare('SELECT id FROM pieces ORDER BY id')
+        .all()
+        .map(({ id }) => id)
+    } finally {
+      db.close()
+    }
+  }
+  const before = ids()
+  appendFileSync(join(dir, path), said(50))
+  await search.sync()
+  expect(ids().slice(0, -1)).toEqual(before)
+  expect(await find('number50')).toEqual([path])
+})
+
+test('what was remembered a moment ago is found without a sync', async () => {
+  write('memory.md', '- old')
+  await search.sync()
+  write('memory.md', '- old\n- brandnew')
+  write('brain.json', '[{"id":"1","content":"brandnew too"}]')
+  expect((await find('brandnew')).sort()).toEqual(['brain', 'memory.md'])
+  write('brain.json', '[{"id":"1","cont')
+  expect((await find('brandnew')).sort()).toEqual(['brain', 'memory.md'])
+})
+
+test('a watched workspace is fresh: files written, renamed and removed, also in new folders', async () => {
+  write('notes/a.md', 'alpha')
+  const stop = new AbortController()
+  const watching = search.watch(stop.signal)
+  await expect.poll(() => find('alpha')).toEqual(['notes/a.md'])
+  await pause(400)
+  write('notes/a.md', 'beta')
+  await expect.poll(() => find('beta')).toEqual(['notes/a.md'])
+  write('notes/b.tmp', 'gamma')
+  renameSync(join(dir, 'notes/b.tmp'), join(dir, 'notes/b.md'))
+  await expect.poll(() => find('gamma')).toEqual(['notes/b.md'])
+  write('projects/new/c.md', 'delta')
+  await expect.poll(() => find('delta')).toEqual(['projects/new/c.md'])
+  write('projects/new/d.md', 'epsilon')
+  await expect.poll(() => find('epsilon')).toEqual(['projects/new/d.md'])
+  rmSync(join(dir, 'notes/a.md'))
+  await expect.poll(() => find('beta')).toEqual([])
+  stop.abort()
+  await watching
+})
+
+test('an index that is missing, damaged, of another version or no file is made anew', async () => {
+  write('notes/a.md', 'alpha '.repeat(300))
+  await search.sync()
+  const file = join(dir, '.aetheel/search.db')
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const spoil: (() => void)[] = [
+    () => undefined,
+    () => writeFileSync(file, 'not a database, whatever it may be called'),
+    () => truncateSync(file, 5000),
+    () => writeFileSync(file, readFileSync(file).fill(7, 4096)),
+    () => mkdirSync(file),
+    () => {
+      const db = new DatabaseSync(file)
+      db.exec('PRAGMA user_version = 99')
+      db.close()
+    },
+    () => {
+      const db = new DatabaseSync(file)
+      db.exec('PRAGMA user_version = 1')
+      db.close()
+    },
+  ]
+  for (const [n, how] of spoil.entries()) {
+    await search.close()
+    if ([0, 4, 6].includes(n)) for (const name of readdirSync(dirname(file))) rmSync(join(dirname(file), name))
+    how()
+    search = open()
+    expect(await find('alpha'), `case ${n}`).toEqual(['notes/a.md'])
+  }
+})
+
+test('an index that is damaged or removed while it is open is made anew', async () => {
+  write('notes/a.md', 'alpha')
+  await search.sync()
+  for (const name of readdirSync(join(dir, '.aetheel'))) rmSync(join(dir, '.aetheel', name))
+  write('notes/b.md', 'beta')
+  await search.sync()
+  expect(await find('beta')).toEqual(['notes/b.md'])
+  expect(readdirSync(join(dir, '.aetheel'))).toContain('search.db')
+})
+
+test('where no index can be kept it is kept in memory, and that is told', async () => {
+  write('.aetheel', 'a file')
+  write('notes/a.md', 'alpha')
+  expect(await find('alpha')).toEqual(['notes/a.md'])
+  expect(told).toMatchObject([{ file: 'search.db' }])
+})
+
+test('two that have the index open do not disturb each other, also while one writes', async () => {
+  for (let i = 0; i < 200; i++) write(`notes/n${i}.md`, `note number${i} common`)
+  const other = open()
+  const both = await Promise.all([search.sync(), other.sync(), search.search('common', 5), other.search('common', 5)])
+  expect(both[0].documents).toBe(200)
+  const hold = new DatabaseSync(join(dir, '.aetheel/search.db'))
+  hold.exec('BEGIN IMMEDIATE')
+  write('notes/late.md', 'late')
+  expect(await find('number77')).toHaveLength(1)
+  const waiting = search.sync()
+  await pause(100)
+  hold.exec('COMMIT')
+  hold.close()
+  expect(await waiting).toEqual({ documents: 201, changed: 1 })
+  expect(sources(await other.search('late', 5))).toEqual(['notes/late.md'])
+})
+
+test('5000 notes are indexed, found, and not read again', async () => {
+  mkdirSync(join(dir, 'notes'))
+  for (let i = 0; i < 5000; i++)
+    writeFileSync(join(dir, `notes/n${i}.md`), `# Note ${i}\n\nabout thing${i % 100} and unique${i}`)
+  expect(await search.sync()).toEqual({ documents: 5000, changed: 5000 })
+  expect(await search.sync()).toEqual({ documents: 5000, changed: 0 })
+  expect(await find('unique4321')).toEqual(['notes/n4321.md'])
+  expect(await find('thing7', 30)).toHaveLength(30)
+}, 60_000)
+
+test('pieces are small, keep fences whole where they fit, and lose no word', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom('memory' as const, 'note' as const),
+      fc.array(fc.stringMatching(/^(# |- |```|)[a-z]{1,20}( [a-z]{1,300}){0,12}$/), { maxLength: 30 }),
+      fc.constantFrom('\n', '\n\n'),
+      (kind, lines, gap) => {
+        const text = lines.join(gap)
+        const pieces = piecesOf(kind, 'notes/x.md', text) ?? []
+        const held = pieces.map(({ title, body }) => `${title} ${body}`).join(' ')
+        for (const { body } of pieces) expect(body.length).toBeLessThanOrEqual(2000)
+        const short = lines.flatMap(line => (line.length < 200 ? (line.match(/[a-z]+/g) ?? []) : []))
+        for (const word of short) expect(held).toContain(word)
+      },
+    ),
+    { numRuns: 200 },
+  )
+  const fenced =
+    piecesOf('memory', 'memory.md', '## A\n\n```sh\n# not a heading\n\n- nor an item\n```\n- item\n  - below it\n') ??
+    []
+  expect(fenced.map(({ title, body }) => [title, body])).toEqual([
+    ['A', '```sh\n# not a heading\n\n- nor an item\n```'],
+    ['A', '- item\n  - below it'],
+  ])
+})
