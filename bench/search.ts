@@ -9,7 +9,7 @@ import { type Figure, median, ms, percentile, times } from './figures.ts'
 const notes = 5000
 const rounds = 30
 const searchesPerRound = 10
-const budgets = { searchMs: 10, search: 0.2, made: 20 }
+const budgets = { searchMs: 10, search: 0.2, made: 30 }
 
 export async function searchFigures(): Promise<readonly Figure[]> {
   const dir = mkdtempSync(join(tmpdir(), 'aetheel-bench-search-'))
@@ -22,8 +22,11 @@ export async function searchFigures(): Promise<readonly Figure[]> {
   try {
     const word = fill(join(dir, 'notes'))
     scan(dir, ['nothing'])
-    const made = await timed(() => search.sync())
-    const again = await timed(() => search.sync())
+    const [made, again] = [await worked(() => search.sync()), await worked(() => search.sync())]
+    const oneScan =
+      (await worked(async () => {
+        for (let i = 0; i < 10; i++) scan(dir, ['nothing'])
+      })) / 10
     const [scans, searches] = [[] as number[], [] as number[]]
     for (let i = 0; i < rounds; i++) {
       scans.push(await timed(async () => scan(dir, [word(), word()])))
@@ -44,16 +47,16 @@ export async function searchFigures(): Promise<readonly Figure[]> {
         ok: found / plain <= budgets.search && found <= budgets.searchMs,
       },
       {
-        name: '… their index made',
-        value: `${ms(made)} = ${times(made / plain)}`,
-        baseline,
+        name: '… their index made, in processor time',
+        value: `${ms(made)} = ${times(made / oneScan)}`,
+        baseline: `plain scan: ${ms(oneScan)}`,
         budget: `≤ ${budgets.made}×`,
-        ok: made / plain <= budgets.made,
+        ok: made / oneScan <= budgets.made,
       },
       {
         name: '… looked over, nothing new',
-        value: `${ms(again)} = ${times(again / plain)}`,
-        baseline,
+        value: `${ms(again)} = ${times(again / oneScan)}`,
+        baseline: `plain scan: ${ms(oneScan)}`,
         budget: '',
         ok: null,
       },
@@ -88,6 +91,14 @@ function scan(dir: string, words: readonly string[]): number {
     if (words.every(one => text.includes(one))) found++
   }
   return found
+}
+
+/** Processor time: minutes on a busy machine would say nothing about work of a second. */
+async function worked(work: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

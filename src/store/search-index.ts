@@ -149,13 +149,15 @@ function openFile(path: string): DatabaseSync & { readonly ino: number } {
     closeSync(openSync(path, 'a', 0o600))
   }
   const ino = path === ':memory:' ? 0 : statSync(path).ino
+  const wasOpen = statSync(`${path}-wal`, { throwIfNoEntry: false }) !== undefined
   const db = new DatabaseSync(path, { timeout: 0 })
   try {
-    // Readers and a writer do not wait for each other; a power cut may lose the newest, which the next look finds again.
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE')
+    // Readers and a writer do not wait for each other, and nobody waits for the disk: a power cut may damage it.
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE')
+    if (wasOpen && db.prepare('PRAGMA quick_check(1)').get()?.quick_check !== 'ok') throw new Unusable()
     const { user_version: found } = db.prepare('PRAGMA user_version').get() as { user_version: number }
     if (found === 0) db.exec(schema)
-    else if (found !== version) throw new WrongVersion()
+    else if (found !== version) throw new Unusable()
     db.exec('COMMIT')
     return Object.assign(db, { ino })
   } catch (error) {
@@ -164,7 +166,7 @@ function openFile(path: string): DatabaseSync & { readonly ino: number } {
   }
 }
 
-class WrongVersion extends Error {}
+class Unusable extends Error {}
 
 export function dropIndex(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true, recursive: true })
@@ -172,7 +174,7 @@ export function dropIndex(path: string): void {
 
 /** What the trouble of a search index calls for. */
 export function remedyFor(error: unknown): 'wait' | 'make anew' | null {
-  if (error instanceof WrongVersion) return 'make anew'
+  if (error instanceof Unusable) return 'make anew'
   if (!(error instanceof Error)) return null
   if ('code' in error && error.code === 'EISDIR') return 'make anew'
   const code = 'errcode' in error ? Number(error.errcode) & 0xff : 0

@@ -169,7 +169,7 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
 
   /** Where a folder is among them, everything is looked at. */
   const syncThese = async (paths: readonly string[]): Promise<void> => {
-    const found = await Promise.all(paths.map(path => lookAt(dir, path)))
+    const found = paths.map(path => lookAt(dir, path))
     if (found.includes('folder')) return void (await syncAll())
     const known = await using(
       it => new Map(paths.flatMap(path => [it.file(path) ?? []].flat()).map(one => [one.path, one])),
