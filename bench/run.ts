@@ -1,5 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history discord backends]
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history search backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history search discord backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

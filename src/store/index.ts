@@ -1,7 +1,8 @@
 // What survives a restart.
-export { openChanges } from './changes.ts'
+
 export { type Archive, openArchive } from './archive.ts'
 export { openBrain, openTasks } from './brain.ts'
+export { openChanges } from './changes.ts'
 export { openChatStates } from './chat-state.ts'
 export { type Conversations, openConversations } from './conversations.ts'
 export { type Database, DatabaseUnusable, inWords, openDatabase } from './database.ts'
