@@ -49,7 +49,7 @@ export function simulatedTime(start: number): SimulatedTime {
   const quiet = async () => {
     for (let rounds = 0, seen = calls; rounds < 4; rounds++) {
       await new Promise(setImmediate)
-      if (working === 0 && asleep.size >= time.sleepers && seen === calls) continue
+      if (working === 0 && asleep.size >= time.sleepers && seen === calls && !filesAreBusy()) continue
       seen = calls
       rounds = -1
     }
@@ -86,3 +86,6 @@ export function simulatedTime(start: number): SimulatedTime {
   }
   return time
 }
+
+/** Something of this process is being read or written: whoever waits for it is not asleep. */
+const filesAreBusy = () => process.getActiveResourcesInfo().some(name => name.startsWith('FSReq'))
