@@ -52,8 +52,10 @@ import type { LiveConfig } from './live.ts'
 import { logSignal } from './log.ts'
 import { openNotices, tellOfBudget } from './notices.ts'
 import { ownerlessChats } from './owner.ts'
+import { openRemembering } from './remembering.ts'
 import { productRoot } from './root.ts'
 import { openStatus } from './status.ts'
+import { openWaking } from './waking.ts'
 
 /** Longer than any prompt a person writes, shorter than what hurts. */
 const maxCharacters = 200_000
@@ -73,11 +75,14 @@ export interface BuildParts {
   readonly version: string
   scrub(text: string): string
   ready(): boolean
+  /** A variable of the environment. */
+  variable(name: string): string | null
 }
 
 export type Gateway = Awaited<ReturnType<typeof buildGateway>>
 
-export async function buildGateway({ live, db, scratch, backends, clock, log, version, scrub, ready }: BuildParts) {
+export async function buildGateway(parts: BuildParts) {
+  const { live, db, scratch, backends, clock, log, version, scrub, ready } = parts
   /** As it was at the start; what may change since is asked of `live`. */
   const config = live.current()
   const listeners: ((signal: Signal) => void)[] = [signal => logSignal(log, signal)]
@@ -85,7 +90,7 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     for (const listener of listeners) listener(signal)
   }
 
-  const shelf = openShelf(db, clock)
+  const shelf = openShelf(db, clock, true)
   const sessionsFile = openMirrorFile(
     join(config.configDir, 'sessions.json'),
     () => `${JSON.stringify(sessions.all(), null, 2)}\n`,
@@ -156,6 +161,8 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     subagents,
     status: () => report.status(),
   })
+  const remembering = openRemembering({ live, db, clock, tell, scrub, notify })
+  listeners.push(remembering.listen)
   const pairing = openPairing(db, clock, below => randomInt(below))
   const gate = openGate({
     rules: () => live.current().gate,
@@ -173,6 +180,13 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     letters: (event, text) => letters({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),
     reason: (why, depth) =>
       explainRefusal(why, { depth, max: why === 'too-long' ? maxCharacters : config.queue.maxDepth }),
+  })
+
+  const waking = openWaking({
+    ...{ live, db, clock, tell, inbox, outbox, chats, budget, placeOf },
+    accept: intake.accept,
+    variable: parts.variable,
+    broke: bug,
   })
 
   const webchat = knownChats.webchat({
@@ -233,13 +247,14 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     },
     systemPrompt,
     equip: () => ({ mcpServers: live.current().mcpServers, leave: () => undefined }),
-    hook: async () => null,
-    attend: () => async () => undefined,
+    hook: waking.hook,
+    attend: remembering.keeper.attend,
     compose: ({ event, earlier, history: said, resumed, interrupted }) =>
       composePrompt({
         text: wordsOf(event),
         collected: earlier.map(wordsOf),
         interrupted,
+        note: remembering.keeper.noteFor(event.lane),
         history: recallHistory(
           said.map(({ role, text, at, sender }) => ({
             ...{ role: role === 'user' ? 'person' : 'agent', text, at },
@@ -274,6 +289,9 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
 
   return {
     workspace,
+    waking,
+    remembering,
+    sessions,
     inbox,
     outbox,
     webchat,
@@ -311,6 +329,7 @@ export async function buildGateway({ live, db, scratch, backends, clock, log, ve
     async flush() {
       await scratch.tidied()
       await sessionsFile.flush()
+      await remembering.flush()
     },
   }
 }

@@ -48,10 +48,12 @@ export interface ConfigFile {
   readonly vars: ReadonlyMap<string, string>
 }
 
-export async function readConfigFile(folder: string, remarks: Remarks): Promise<ConfigFile> {
+/** `given`: what would stand in the file. */
+export async function readConfigFile(folder: string, remarks: Remarks, given?: string): Promise<ConfigFile> {
   const settings = new Map<OptionKey, JsonValue>()
   const vars = new Map<string, string>()
-  const read = await readText(join(folder, 'config.json'))
+  const read =
+    given === undefined ? await readText(join(folder, 'config.json')) : { type: 'text' as const, text: given }
   if (read.type === 'text') {
     const json = readJson(read.text.trim() === '' ? '{}' : read.text)
     if (!json.ok) {

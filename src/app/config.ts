@@ -92,12 +92,14 @@ export interface LoadFrom {
   readonly flags: Readonly<Record<string, string | boolean | undefined>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
+  /** Instead of what stands in config.json. */
+  readonly configText?: string | undefined
 }
 
 /** Mistakes are values: never throws over what somebody wrote, and tells all of it at once. */
-export async function loadConfig({ flags, env, cwd }: LoadFrom): Promise<Loaded> {
+export async function loadConfig(from: LoadFrom): Promise<Loaded> {
   const remarks: Remarks = { problems: [], warnings: [] }
-  const { folder, sources } = await readSources({ flags, env, cwd }, remarks)
+  const { folder, sources } = await readSources(from, remarks)
   const { environment, vars } = sources.variables
   const scrub = secretHider(secretsIn(secretSettings(sources), environment, sources.dotEnv, vars))
   const settled = settle(sources, scrub, remarks)
@@ -135,7 +137,7 @@ async function readSources(from: LoadFrom, remarks: Remarks): Promise<{ folder: 
   const early = { flags: from.flags, process, dotEnv, file: nothingElse, variables: resolveVariables(new Map(), outer) }
   const chosen = pick('config_dir', options.config_dir, early)?.raw ?? options.config_dir.default
   const folder = resolve(from.cwd, String(chosen).trim())
-  const file = await readConfigFile(folder, remarks)
+  const file = await readConfigFile(folder, remarks, from.configText)
   const variables = resolveVariables(file.vars, outer)
   for (const { name, why } of variables.mistakes) {
     remarks.problems.push({ key: `env.vars.${name}`, env: null, flag: null, from: 'config.json', value: null, why })

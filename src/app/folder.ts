@@ -68,7 +68,7 @@ export async function readNote(configDir: string): Promise<GatewayNote | null> {
   }
 }
 
-const stateDir = (configDir: string) => join(configDir, '.aetheel')
+export const stateDir = (configDir: string) => join(configDir, '.aetheel')
 export const databaseFile = (configDir: string) => join(stateDir(configDir), 'aetheel.db')
 const noteFile = (configDir: string) => join(stateDir(configDir), 'gateway.json')
 

@@ -38,7 +38,7 @@ export interface StartedGateway {
 export interface GatewayOptions {
   readonly loaded: Extract<Loaded, { ok: true }>
   /** Reads the configuration again, from the same places. */
-  load(): Promise<Loaded>
+  load(configText?: string): Promise<Loaded>
   readonly log: Logger
   /** When the port was not chosen by anybody, the next free one will do. */
   readonly anyPort: boolean
@@ -90,8 +90,12 @@ export async function openGateway(
       version,
       scrub,
       ready: () => ready,
+      variable: name => loaded.environment[name] ?? null,
     })
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
+    await gateway.remembering.begin((await gateway.inbox.waiting()).filter(({ interrupted }) => interrupted))
+    // What a killed gateway was to do on leaving is not for one that comes.
+    await gateway.inbox.cancel(lastLane)
     const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
     // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
     const closed = runGateway({ live, gateway, backends, http, closeHttp, folder, db, log, stop })
@@ -105,6 +109,7 @@ export async function openGateway(
     const settled = [closed, gateway.connected, clock.sleep(patienceMs, enough.signal)]
     await Promise.race(settled).finally(() => enough.abort())
     ready = true
+    await greet(gateway, log)
     if (config.agent.prewarm)
       void gateway.prewarm().catch((error: unknown) => log.warn({ err: error }, 'not prewarmed'))
     log.info({ url: http.url, backend: backends.main.name, note: backends.note, pid: process.pid }, 'ready')
@@ -140,18 +145,23 @@ async function runGateway({ live, gateway, backends, http, closeHttp, folder, db
   const cut = new AbortController()
   const posting = new AbortController()
   const speaking = gateway.chats.map(chat => chat.run(gateway.intake.accept, sources.signal))
-  const turns = gateway.inbox.work(
-    (taken, signal) => gateway.takeTurn(taken, AbortSignal.any([signal, cut.signal])),
-    taking.signal,
-  )
+  const take: Gateway['takeTurn'] = (taken, signal) => gateway.takeTurn(taken, AbortSignal.any([signal, cut.signal]))
+  const turns = gateway.inbox.work(take, taking.signal)
   const post = gateway.outbox.work(gateway.deliver, posting.signal)
-  const chores = [sweep(gateway, log, taking.signal), watchConfig(live, clock, taking.signal)]
+  const chores = [
+    sweep(gateway, log, taking.signal),
+    watchConfig(live, clock, taking.signal),
+    gateway.waking.clockSource.run(gateway.intake.accept, taking.signal),
+    gateway.waking.outbound(taking.signal),
+    ...gateway.remembering.chores.map(chore => chore(taking.signal)),
+  ].map(chore => chore.catch((error: unknown) => log.error({ err: error }, 'a part broke')))
 
   const failure = await Promise.race([aborted(stop).then(() => null), firstFailure(speaking)])
   log.info({ running: gateway.inbox.depth().running, waiting: gateway.inbox.depth().waiting }, 'stopping')
   gateway.intake.close()
   taking.abort()
   await within(turns, live.current().stopTimeoutMs, () => cut.abort(cutOff))
+  if (!cut.signal.aborted) await sayGoodbye(gateway, take, live.current().stopTimeoutMs, () => cut.abort(cutOff))
   await within(gateway.outbox.drain(), 2000, () => undefined)
   sources.abort()
   posting.abort()
@@ -164,6 +174,28 @@ async function runGateway({ live, gateway, backends, http, closeHttp, folder, db
   await db.close()
   log.info('stopped')
   if (failure) throw failure.error instanceof ChatUnusable ? cannotStart(failure.error) : failure.error
+}
+
+const lastLane = 'hook:shutdown'
+
+/** The hook of the start goes through the queue, once per start. */
+async function greet(gateway: Gateway, log: Logger): Promise<void> {
+  const hook = await gateway.waking.hook('startup')
+  const put = hook && (await gateway.intake.accept(hook))
+  if (put?.type === 'refused') log.warn({ why: put.why }, 'startup hook refused')
+}
+
+/** The hook of the end goes through the queue too, and is waited for; nothing else is taken up any more. */
+async function sayGoodbye(gateway: Gateway, take: Gateway['takeTurn'], ms: number, hurry: () => void): Promise<void> {
+  const hook = await gateway.waking.hook('shutdown')
+  if (!hook) return
+  const over = new AbortController()
+  await gateway.inbox.put(hook.lane, hook.key, hook)
+  const working = gateway.inbox.work(take, over.signal, lastLane)
+  await within(gateway.inbox.wake(lastLane), ms, hurry)
+  over.abort()
+  await working
+  await gateway.inbox.cancel(lastLane)
 }
 
 /** A chat that cannot go on ends the gateway, in good order. */
@@ -238,6 +270,7 @@ async function listen(
         newConversation: () => crypto.randomUUID(),
         message: gateway.webchat.message,
         pairing: gateway.pairing,
+        webhook: gateway.waking.webhook,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,

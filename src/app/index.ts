@@ -13,7 +13,8 @@ import { howToBecomeOwner } from './owner.ts'
 type Flags = Readonly<Record<string, string | boolean | undefined>>
 type Ready = Extract<Loaded, { ok: true }>
 
-const load = (flags: Flags) => loadConfig({ flags, env: process.env, cwd: process.cwd() })
+const load = (flags: Flags, configText?: string) =>
+  loadConfig({ flags, env: process.env, cwd: process.cwd(), configText })
 
 /** Runs the gateway until it is stopped; the exit code. */
 export async function start(flags: Flags): Promise<number> {
@@ -29,7 +30,7 @@ export async function start(flags: Flags): Promise<number> {
   const log = await openLog(loaded.config.log, hideSecrets(loaded), process.stderr as NodeJS.WriteStream)
   try {
     const anyPort = !loaded.isSet('http.port')
-    const gateway = await openGateway({ loaded, load: () => load(flags), log, anyPort }, stop)
+    const gateway = await openGateway({ loaded, load: text => load(flags, text), log, anyPort }, stop)
     process.stdout.write(welcome(gateway))
     await gateway.closed
     return 0
@@ -61,7 +62,7 @@ export async function embed(
     hideSecrets(loaded),
     process.stderr as NodeJS.WriteStream,
   )
-  return openGateway({ loaded, load: () => load({ ...flags, port: '0' }), log, anyPort: false }, signal)
+  return openGateway({ loaded, load: text => load({ ...flags, port: '0' }, text), log, anyPort: false }, signal)
 }
 
 /** The pairing of a gateway that does not run. */

@@ -12,6 +12,8 @@ type Good = Extract<Loaded, { ok: true }>
 export interface LiveConfig {
   current(): Config
   reload(): Promise<Reloaded>
+  /** As it would be with this text in config.json. */
+  load(configText: string): Promise<Loaded>
 }
 
 export type Reloaded =
@@ -26,7 +28,7 @@ export type Reloaded =
 
 export interface LiveParts {
   readonly loaded: Good
-  load(): Promise<Loaded>
+  load(configText?: string): Promise<Loaded>
   told(reloaded: Reloaded): void
 }
 
@@ -50,6 +52,7 @@ export function openLiveConfig({ loaded, load, told }: LiveParts): LiveConfig {
 
   return {
     current: () => config,
+    load,
     reload() {
       reloading ??= readAgain()
         .then(reloaded => {

@@ -50,6 +50,8 @@ export interface WaitingItem<Item> {
   readonly at: number
   readonly notBefore: number
   readonly position: number
+  /** Its last attempt was cut off. */
+  readonly interrupted: boolean
 }
 
 export interface LaneDepth {
@@ -79,6 +81,8 @@ export interface Lanes<Item> {
   cancel(lane: LaneKey): Promise<readonly string[]>
   /** Aborts what runs in a lane. False: nothing runs there. */
   stop(lane: LaneKey): boolean
+  /** Whether anything of the lane waits or runs. */
+  isBusy(lane: LaneKey): boolean
   /** Makes what is put off in a lane due now; resolves when the lane has nothing left to do. */
   wake(lane: LaneKey): Promise<void>
   waiting(lane?: LaneKey): Promise<readonly WaitingItem<Item>[]>

@@ -265,6 +265,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
       key: row.key,
       item: JSON.parse(row.body) as Item,
       at: row.at,
+      interrupted: row.interrupted,
       ...(places.get(row.id) ?? { position: 1, notBefore: row.notBefore }),
     }))
   }
@@ -311,6 +312,11 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
       const abort = mirror.find(key)?.abort
       abort?.abort('stopped')
       return abort !== null && abort !== undefined
+    },
+
+    isBusy(key) {
+      const lane = mirror.find(key)
+      return lane !== undefined && (lane.running !== null || lane.arriving > 0 || lane.waiting.length > 0)
     },
 
     async wake(key) {

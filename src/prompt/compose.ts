@@ -11,6 +11,8 @@ export interface PromptParts {
   readonly history?: string
   /** The last attempt at this message was cut off. */
   readonly interrupted?: boolean
+  /** What the gateway has to say about an earlier turn. */
+  readonly note?: string | null
   /** Earlier messages that are answered together with this one, oldest first. */
   readonly collected?: readonly string[]
 }
@@ -28,9 +30,10 @@ export const wordsOf = (event: NewEvent): string => {
 }
 
 /** The text stands complete and verbatim at the end; with nothing to add, it is all there is. */
-export const composePrompt = ({ text, history = '', interrupted = false, collected = [] }: PromptParts): string => {
+export const composePrompt = ({ text, history = '', interrupted = false, note = null, collected = [] }: PromptParts): string => {
   const before: string[] = []
   if (history !== '') before.push(history)
+  if (note !== null) before.push(note)
   if (interrupted) before.push(interruptedNote())
   if (collected.length > 0) {
     const count = collected.length + 1

@@ -32,7 +32,7 @@ export function openLetters(
     if (!place) return []
     const about = what.kind === 'message' || what.kind === 'command' ? what.id : null
     const base = kind === 'final' ? finalKey(key) : `${key}#notice-${mark}`
-    return pieces(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => {
+    return piecesFor(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => {
       const files = ok && what.kind !== 'command' ? filesIn(piece) : []
       return {
         box: 'out',
@@ -52,7 +52,8 @@ const togetherWith = ({ ok }: Wording): Wording => ({
   ok,
 })
 
-function pieces(text: string, limits: ChatLimits | null): readonly string[] {
+/** A text in pieces that a platform takes. */
+export function piecesFor(text: string, limits: ChatLimits | null): readonly string[] {
   const tooLong = limits !== null && limits.measure(text) > limits.length
   const asFile = limits?.fileOver !== undefined && limits.measure(text) > limits.fileOver
   const parts = limits && tooLong && !asFile ? split(text, limits) : [text]

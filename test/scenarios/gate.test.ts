@@ -50,6 +50,7 @@ async function inn(env: Record<string, string> = {}) {
   const gateway = await buildGateway({
     ...{ live, db, scratch, backends, clock, log, version: '0', scrub },
     ready: () => true,
+    variable: () => null,
   })
   await gateway.workspace.bootstrap()
   const letters: Letter[] = []

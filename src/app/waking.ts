@@ -1,0 +1,144 @@
+// What wakes the agent besides people: time, programs, the life of the gateway itself; and what the agent says by a file.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { backendNames } from '../base/agent.ts'
+import type { ChatAdapter, Letter } from '../base/chat.ts'
+import type { EventSink, EventSource, Hook, NewEvent, Place, Wish } from '../base/event.ts'
+import type { Jobs } from '../base/jobs.ts'
+import type { Lanes } from '../base/lanes.ts'
+import type { Tell } from '../base/signal.ts'
+import type { Clock } from '../base/time.ts'
+import type { ReceiveWebhook } from '../base/webhook.ts'
+import { openJobs } from '../clock/index.ts'
+import { openOutbound, openWebhooks, readHooks } from '../hooks/index.ts'
+import type { Budget } from '../intake/index.ts'
+import { piecesFor } from '../send/index.ts'
+import { type Database, openMarks } from '../store/index.ts'
+import type { LiveConfig } from './live.ts'
+import { runShell } from './shell.ts'
+
+export interface WakingParts {
+  readonly live: LiveConfig
+  readonly db: Database
+  readonly clock: Clock
+  readonly tell: Tell
+  readonly inbox: Lanes<NewEvent>
+  readonly outbox: Lanes<Letter>
+  readonly chats: ReadonlyMap<string, ChatAdapter>
+  readonly accept: EventSink
+  readonly budget: Budget
+  placeOf(channel: string | null): Place | null
+  /** A variable of the environment, for the secrets of webhooks. */
+  variable(name: string): string | null
+  broke(error: unknown): void
+}
+
+export interface Waking {
+  readonly jobs: Jobs
+  readonly clockSource: EventSource
+  readonly webhook: ReceiveWebhook
+  /** Sends what is dropped in ipc/outbound, until the signal. */
+  outbound(signal: AbortSignal): Promise<void>
+  /** What agents.md wants done then; null: nothing. */
+  hook(name: Hook['name']): Promise<NewEvent | null>
+}
+
+export function openWaking(parts: WakingParts): Waking {
+  const { live, clock, tell, inbox, outbox, chats, accept, budget, placeOf, broke } = parts
+  const { configDir } = live.current()
+  const agentsFile = () => {
+    try {
+      return readFileSync(join(configDir, 'agents.md'), 'utf8')
+    } catch {
+      return '' // Not there, or unreadable: the workspace tells that with every turn.
+    }
+  }
+
+  const { jobs, source } = openJobs({
+    dir: configDir,
+    clock,
+    zone: () => live.current().timezone,
+    marks: openMarks(parts.db, clock),
+    tell,
+    run: (command, signal) =>
+      // Whoever may write the schedule could otherwise run anything, whatever its tools.
+      live.current().allowedTools.includes('Bash')
+        ? runShell(command, configDir, signal)
+        : Promise.resolve({ ok: false, output: 'commands need Bash in ALLOWED_TOOLS' }),
+    busy: inbox.isBusy,
+    placeOf,
+    broke,
+  })
+  const hooksIn = onceFor(readHooks)
+  const troubles = new Set<string>()
+
+  return {
+    jobs,
+    clockSource: {
+      name: source.name,
+      run: (_, signal) =>
+        // What the budget does not allow is left out, not put off: tomorrow has its own.
+        source.run(
+          async event => (budget.objection(event) === null ? accept(event) : { type: 'duplicate', id: 0 }),
+          signal,
+        ),
+    },
+    webhook: openWebhooks({
+      read: async () => agentsFile(),
+      secret: parts.variable,
+      accept,
+      placeOf,
+      wishOf,
+      tell,
+      now: clock.now,
+    }).receive,
+    outbound: openOutbound({
+      workspace: configDir,
+      async put(key, { place, text, files }) {
+        const letter: Letter = { place, kind: 'final', about: null, text, ok: true, files }
+        const put = await outbox.put(`${place.chat}:${place.conversation}`, key, letter)
+        if (put.type === 'refused') throw new Error('the outbox takes nothing now')
+      },
+      placeOf,
+      split: (place, text) => piecesFor(text, chats.get(place.chat)?.limits ?? null),
+      tell,
+      clock,
+    }).run,
+    async hook(name) {
+      const { hooks, troubles: found } = hooksIn(agentsFile())
+      for (const { file, name: hook, why } of found) {
+        const text = `${hook}: ${why}`
+        if (!troubles.has(text)) tell({ type: 'workspace-trouble', file, why: text })
+        troubles.add(text)
+      }
+      const told = hooks[name]
+      if (!told) return null
+      const { instruction, channel, model } = told
+      return {
+        key: `hook:${name}@${clock.now()}`,
+        lane: `hook:${name}`,
+        what: { kind: 'hook', name, instruction },
+        replyTo: placeOf(channel),
+        source: 'hook',
+        ...(model === null ? {} : { wish: wishOf(model) }),
+      }
+    },
+  }
+}
+
+/** `opus`, or `codex/gpt-5` where the first word is a backend. */
+function wishOf(model: string): Wish {
+  const [first = '', ...rest] = model.split('/')
+  const backend = backendNames.find(name => name === first)
+  if (backend === undefined) return { backend: null, model }
+  return { backend, model: rest.join('/') || null }
+}
+
+/** The file is read with every turn and changes seldom. */
+function onceFor<Made>(make: (text: string) => Made): (text: string) => Made {
+  let last: { readonly text: string; readonly made: Made } | null = null
+  return text => {
+    if (last?.text !== text) last = { text, made: make(text) }
+    return last.made
+  }
+}
