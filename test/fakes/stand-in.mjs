@@ -112,6 +112,14 @@ export async function takeTurn(voice, { id: session, resumed }, prompt, signal) 
     await sleep(Number(tool[1] ?? 0), signal)
     voice.tool('ended')
   }
+  // [[write:FILE|text]] and [[append:FILE|text]], in its working folder.
+  for (const [how, put] of [
+    ['write', writeFileSync],
+    ['append', appendFileSync],
+  ]) {
+    const [name, ...text] = asks(how)?.[1]?.split('|') ?? []
+    if (name) put(name, `${text.join('|')}\n`)
+  }
   if (asks('dieafter')) process.exit(4)
   const last = prompt.slice(prompt.lastIndexOf('\n') + 1)
   const answer = asks('long') ? 'word '.repeat(Number(asks('long')[1])) : `turn ${told.length + 1}: ${last}`
