@@ -64,3 +64,12 @@ test('no more than ten, and none that is too large', () => {
     names.slice(0, 10),
   )
 })
+
+test('whatever an agent writes is looked through at once', () => {
+  const { attached } = setup()
+  for (const text of [`[x](${' '.repeat(3000)}x`, '[x]('.repeat(50_000), `[x](<${'>'.repeat(100_000)}`]) {
+    const began = performance.now()
+    attached.linkedIn(text)
+    expect(performance.now() - began).toBeLessThan(500)
+  }
+})

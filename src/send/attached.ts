@@ -48,10 +48,11 @@ export function openAttached(workspace: string): Attached {
 const isPrivate = (path: string): boolean =>
   path === 'config.json' || path.split(/[\\/]/).some(part => part.startsWith('.') && part !== '.')
 
-/** The targets of markdown links and pictures that can only be paths. */
+/** The targets of markdown links and pictures that can only be paths. Linear: an answer may hold anything, and blocks us all. */
 function targetsIn(text: string): readonly string[] {
-  return [...text.matchAll(/\]\(\s*<?([^()<>\n]+?)>?\s*\)/g)].flatMap(([, target = '']) => {
-    if (/^[a-z][a-z\d+.-]*:|^[/\\#?~]/i.test(target)) return []
+  return [...text.matchAll(/\]\(([^()\n]+)\)/g)].flatMap(([, between = '']) => {
+    const target = between.trim().replace(/^<|>$/g, '')
+    if (/^[a-z][a-z\d+.-]*:|^[/\\#?~]|[<>]/i.test(target)) return []
     const plain = decoded(target).replace(/^(?:\.\/)+/, '')
     return plain === '' || plain.includes('\0') ? [] : [join(plain).split(sep).join('/')]
   })

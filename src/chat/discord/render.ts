@@ -38,8 +38,9 @@ export function beginningOf(text: string, room = 1500): string {
 
 /** A link to a file of the workspace leads nowhere on Discord; the file stands below instead. */
 export function withoutFileLinks(text: string, files: readonly string[]): string {
-  return text.replace(/!?\[([^\]\n]*)\]\(\s*<?([^()<>\n]+?)>?\s*\)/g, (link, label: string, target: string) => {
-    const path = files.find(file => isSamePath(file, target))
+  if (files.length === 0) return text
+  return text.replace(/!?\[([^[\]\n]*)\]\(([^()\n]+)\)/g, (link, label: string, between: string) => {
+    const path = files.find(file => isSamePath(file, between.trim().replace(/^<|>$/g, '')))
     return path === undefined ? link : label.trim() || (path.split('/').at(-1) ?? path)
   })
 }
