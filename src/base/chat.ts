@@ -21,7 +21,7 @@ export interface Outgoing {
   readonly action: { readonly label: string; readonly phase: ActionPhase } | null
   /** Files of the workspace that go with it, where the platform takes files. */
   readonly files?: readonly string[]
-  /** An earlier try at sending it was cut off: it may have arrived. */
+  /** An earlier try at sending it was cut off or failed: it may have arrived all the same. */
   readonly again?: boolean
 }
 

@@ -10,6 +10,7 @@ const never = new AbortController().signal
 
 function setup(posted: Posted) {
   const keys: string[] = []
+  const again: unknown[] = []
   const told: Signal[] = []
   const chat: ChatAdapter = {
     name: 'chat',
@@ -17,12 +18,13 @@ function setup(posted: Posted) {
     run: async () => undefined,
     edit: async () => undefined,
     typing: async () => undefined,
-    post: async (_, { key }) => {
-      keys.push(key)
+    post: async (_, message) => {
+      keys.push(message.key)
+      again.push(message.again)
       return posted
     },
   }
-  return { deliver: openDelivery(new Map([['chat', chat]]), clock, signal => told.push(signal)), keys, told }
+  return { deliver: openDelivery(new Map([['chat', chat]]), clock, signal => told.push(signal)), keys, again, told }
 }
 
 const letter = (retries = 0, chat = 'chat'): Taken<Letter> => ({
@@ -77,4 +79,10 @@ test('a letter to a chat that is not on is told, not lost in silence', async () 
   const { deliver, told } = setup({ type: 'absent' })
   expect(await deliver(letter(0, 'elsewhere'), never)).toMatchObject({ type: 'failed' })
   expect(told[0]?.type).toBe('letter-refused')
+})
+
+test('a letter whose first try was cut off or failed is sent as one that may have arrived', async () => {
+  const { deliver, again } = setup({ type: 'absent' })
+  for (const one of [letter(), letter(1), { ...letter(), interrupted: true }]) await deliver(one, never)
+  expect(again).toEqual([false, true, true])
 })

@@ -21,7 +21,7 @@ export function openDelivery(chats: ReadonlyMap<string, ChatAdapter>, clock: Clo
     const posted = await chat.post(
       letter.place,
       {
-        ...{ key, kind, about: answered, text, ok, action: null, again: taken.interrupted },
+        ...{ key, kind, about: answered, text, ok, action: null, again: taken.interrupted || retries > 0 },
         ...(files === undefined ? {} : { files }),
       },
       signal,

@@ -55,6 +55,8 @@ export interface DiscordParts {
   broke(error: unknown): void
 }
 
+/** For a request with all its files; one that stands still is given up much earlier. */
+const requestMs = 300_000
 /** Typing lasts ten seconds. */
 const typingEveryMs = 8000
 const saveEveryMs = 1000
@@ -67,7 +69,7 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
   const { memory, clock, tell } = parts
   const name = 'discord'
   // Whether and when something is tried again is for the outbox to say.
-  const patience = { retries: 0, rejectOnRateLimit: () => true }
+  const patience = { retries: 0, rejectOnRateLimit: () => true, timeout: requestMs }
   const rest = new REST({ api: parts.api, version: '10', ...patience, makeRequest: openRequests() }).setToken(
     parts.token,
   )

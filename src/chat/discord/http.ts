@@ -11,7 +11,10 @@ export interface Init {
   readonly signal?: AbortSignal | null | undefined
 }
 
-export function openRequests(): (url: string, init: Init) => Promise<ResponseLike> {
+/** Nothing moves for this long: it is dead. Something that moves may take its time, such as a large file on a slow line. */
+const silenceMs = 15_000
+
+export function openRequests(timeout = silenceMs): (url: string, init: Init) => Promise<ResponseLike> {
   const keep = { keepAlive: true, keepAliveMsecs: 30_000 }
   const agents = { 'http:': new PlainAgent(keep), 'https:': new SecureAgent(keep) }
 
@@ -24,8 +27,9 @@ export function openRequests(): (url: string, init: Init) => Promise<ResponseLik
     const all = { ...(headers as Record<string, string>), ...type, ...length }
     const once = () =>
       new Promise<IncomingMessage>((resolve, reject) => {
-        const options = { method, agent, headers: all, ...(signal ? { signal } : {}) }
+        const options = { method, agent, headers: all, timeout, ...(signal ? { signal } : {}) }
         const request = (secure ? secureRequest : plainRequest)(target, options, resolve)
+        request.on('timeout', () => request.destroy(new Error('no answer')))
         // A connection that was kept may have been closed by the other side just now; then nothing has been read of it.
         request.on('error', (error: NodeJS.ErrnoException) =>
           reject(request.reusedSocket && error.code === 'ECONNRESET' ? new StaleConnection() : error),
@@ -63,8 +67,8 @@ function responseOf(answer: IncomingMessage): ResponseLike {
     return Buffer.concat(chunks)
   }
   const text = async () => (await buffer()).toString('utf8')
-  // An answer whose body nobody reads must not hold its connection.
-  if (status === 204 || status >= 500) answer.resume()
+  // An answer whose body the library does not read must not hold its connection.
+  if (status === 204 || status === 429 || status >= 500) answer.resume()
   return {
     body: answer,
     bodyUsed: false,

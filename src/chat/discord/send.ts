@@ -33,13 +33,28 @@ interface Body {
   readonly files: RawFile[]
 }
 
+/** A text that is too long for a message. Of the files, only this one is given a type. */
+const answerFile = (text: string): RawFile => ({
+  name: 'answer.md',
+  data: Buffer.from(text),
+  contentType: 'text/markdown',
+})
+const isAnswer = ({ contentType }: RawFile): boolean => contentType !== undefined
+
+interface Stop {
+  readonly signal?: AbortSignal
+}
+
 const most = { files: 10, together: 24 * 1024 * 1024 }
 const onlyForThem = 64
+const rememberedArrivals = 1000
 
 export function openSending(parts: SendingParts): Sending {
   const { api, answers, asked, threads } = parts
   /** Nothing is tried with a token that was refused: who asks ten thousand times is shut out. */
   let dead: Trouble | null = null
+  /** Messages that are known to be another letter, though it may have the same words. */
+  const arrivals = new Set<string>()
 
   const reference = (about: string | null, channel: string) =>
     about === null || about === channel || !isId(about)
@@ -47,15 +62,21 @@ export function openSending(parts: SendingParts): Sending {
       : { message_reference: { message_id: about, fail_if_not_exists: false } }
 
   /** A new message; under the same key it comes into being once. */
-  async function create(channel: string, about: string | null, key: string, body: Body, extra: object = {}) {
+  async function create(
+    channel: string,
+    about: string | null,
+    key: string,
+    body: Body,
+    { extra = {}, stop = {} }: { readonly extra?: object; readonly stop?: Stop } = {},
+  ) {
     const message = { ...body, ...extra, allowed_mentions: allowed(), nonce: nonceOf(key), enforce_nonce: true }
     try {
-      return await api.channels.createMessage(channel, { ...message, ...reference(about, channel) })
+      return await api.channels.createMessage(channel, { ...message, ...reference(about, channel) }, stop)
     } catch (error) {
       const trouble = troubleOf(error)
       // Without the permission to read what was said before there are no replies.
       if (trouble.type !== 'refused' || trouble.code !== codes.noReply) throw error
-      return api.channels.createMessage(channel, message)
+      return api.channels.createMessage(channel, message, stop)
     }
   }
 
@@ -66,30 +87,33 @@ export function openSending(parts: SendingParts): Sending {
   })
 
   /** False: it is gone, or was never there. */
-  async function replace(channel: string, id: string, body: Body): Promise<boolean> {
-    return unlessGone(api.channels.editMessage(channel, id, replaced(body)))
+  async function replace(channel: string, id: string, body: Body, stop: Stop): Promise<boolean> {
+    return unlessGone(api.channels.editMessage(channel, id, replaced(body), stop))
   }
 
-  async function answerCommand({ app, token }: Asked, body: Body): Promise<boolean> {
-    return unlessGone(api.interactions.editReply(app, token, replaced(body)))
+  async function answerCommand({ app, token }: Asked, body: Body, stop: Stop): Promise<boolean> {
+    return unlessGone(api.interactions.editReply(app, token, replaced(body), undefined, stop))
   }
 
   /** Somebody whom the place belongs to hears it there; later than that, the channel does. */
-  async function deliver(place: Place, message: Outgoing, body: Body): Promise<string> {
+  async function deliver(place: Place, message: Outgoing, body: Body, signal: AbortSignal): Promise<string> {
     const { about, key, kind } = message
+    // Files may take minutes, which a stop does not wait for; words are let through.
+    const stop = body.files.length > 0 ? { signal } : {}
     const command = about === null ? null : await asked.open(about)
     const claim = kind === 'final' && about !== null ? answers.claim(about, key) : { first: false, draft: null }
-    if (command && claim.first && (await answerCommand(command, body))) return about ?? ''
+    if (command && claim.first && (await answerCommand(command, body, stop))) return about ?? ''
     if (command?.privately) {
       const { app, token } = command
-      return (await api.interactions.followUp(app, token, { ...body, flags: onlyForThem })).id
+      const onlyThem = { allowed_mentions: allowed(), flags: onlyForThem }
+      return (await api.interactions.followUp(app, token, { ...body, ...onlyThem })).id
     }
     const channel = await threads.channelOf(place.conversation)
-    if (claim.draft !== null && (await replace(channel, claim.draft, body))) return claim.draft
+    if (claim.draft !== null && (await replace(channel, claim.draft, body, stop))) return claim.draft
     const before = message.again ? await arrived(channel, about, body.content) : null
     if (before !== null) return before
     const replyTo = kind === 'notice' || claim.first ? about : null
-    return (await create(channel, replyTo, key, body)).id
+    return (await create(channel, replyTo, key, body, { stop })).id
   }
 
   /** Discord forgets a nonce after minutes; after a longer absence only looking tells whether a letter had arrived. */
@@ -97,7 +121,9 @@ export function openSending(parts: SendingParts): Sending {
     try {
       const after = about !== null && isId(about) ? { after: about } : {}
       const found = await api.channels.getMessages(channel, { limit: 100, ...after })
-      const ours = found.find(one => one.author.id === parts.ourId() && one.content === content.trim())
+      const isIt = ({ id, author, content: there }: (typeof found)[number]) =>
+        author.id === parts.ourId() && there === content.trim() && !arrivals.has(id)
+      const ours = found.find(isIt)
       return ours?.id ?? null
     } catch (error) {
       // Who may not read what was said sends it with its nonce, as ever.
@@ -113,7 +139,9 @@ export function openSending(parts: SendingParts): Sending {
         if (message.kind === 'final' && message.about !== null) await drafts.finish(message.about)
         signal.throwIfAborted()
         const body = await bodyOf(message, parts.readFile)
-        const id = await withoutFilesIfTooLarge(body, fitting => deliver(place, message, fitting))
+        const id = await withoutFilesIfTooLarge(body, fitting => deliver(place, message, fitting, signal))
+        if (arrivals.size >= rememberedArrivals) arrivals.delete(arrivals.values().next().value ?? '')
+        arrivals.add(id)
         parts.sent(message.key)
         return { type: 'posted', ref: { place, id } }
       } catch (error) {
@@ -139,7 +167,7 @@ export function openSending(parts: SendingParts): Sending {
       }
       const channel = await threads.channelOf(place.conversation)
       if (there !== null && (await unlessGone(api.channels.editMessage(channel, there, shown)))) return
-      const { id } = await create(channel, about, key, { content, files: [] }, { components: stopButton })
+      const { id } = await create(channel, about, key, { content, files: [] }, { extra: { components: stopButton } })
       answers.drafted(about, id)
     },
   }
@@ -166,27 +194,24 @@ async function unlessGone(doing: Promise<unknown>): Promise<boolean> {
   }
 }
 
+/** Without what goes along, but never without the answer itself. */
 async function withoutFilesIfTooLarge(body: Body, send: (body: Body) => Promise<string>): Promise<string> {
   try {
     return await send(body)
   } catch (error) {
     const trouble = troubleOf(error)
     const tooLarge = trouble.type === 'refused' && trouble.code === codes.tooLarge
-    if (!tooLarge || body.files.length === 0) throw error
-    return send({
-      content: withNote(
-        body.content,
-        body.files.map(file => file.name),
-      ),
-      files: [],
-    })
+    const kept = body.files.filter(isAnswer)
+    if (!tooLarge || kept.length === body.files.length) throw error
+    const left = body.files.filter(file => !isAnswer(file)).map(({ name }) => name)
+    return send({ content: withNote(body.content, left), files: kept })
   }
 }
 
 /** The text and its files; a text that is too long for a message becomes a file itself. */
 async function bodyOf({ text, files: paths = [] }: Outgoing, readFile: SendingParts['readFile']): Promise<Body> {
   const isLong = limits.measure(text) > limits.length
-  const files: RawFile[] = isLong ? [{ name: 'answer.md', data: Buffer.from(text), contentType: 'text/markdown' }] : []
+  const files: RawFile[] = isLong ? [answerFile(text)] : []
   const missing: string[] = []
   let room = most.together - (isLong ? Buffer.byteLength(text) : 0)
   for (const path of paths) {
