@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
-import { dropAttachments, fetchAttachments, safeName } from './attachments.ts'
+import { dropAttachments, fetchAttachments, isAllowed, safeName } from './attachments.ts'
 
 const never = new AbortController().signal
 const ends: (() => Promise<unknown>)[] = []
@@ -84,4 +84,31 @@ test('a name leads nowhere else, whatever somebody called the file', () => {
     { numRuns: 500 },
   )
   expect(safeName('Räport 1.pdf')).toBe('Räport 1.pdf')
+})
+
+test('a file that is called like the half of another is not lost', async () => {
+  const { workspace, get } = await setup()
+  await get({ url: '/b', filename: 'a.txt.part' }, { url: '/a', filename: 'a.txt' })
+  const folder = join(workspace, 'files/in/77')
+  const there = await readdir(folder)
+  expect(await Promise.all(there.sort().map(name => readFile(join(folder, name), 'utf8')))).toEqual([
+    ...['content of /a', 'content of /b'],
+  ])
+})
+
+test('files are fetched from Discord, or from where the API is, and from nowhere else', () => {
+  const allowed = (url: string, api = 'https://discord.com/api') => isAllowed(url, api)
+  expect(allowed('https://cdn.discordapp.com/attachments/1/2/a.txt?ex=1')).toBe(true)
+  expect(allowed('https://media.discordapp.net/a.txt')).toBe(true)
+  for (const url of [
+    ...['https://169.254.169.254/latest', 'https://localhost/x', 'https://cdn.discordapp.com.evil.example/x'],
+    ...['http://cdn.discordapp.com/x', 'https://cdn.discordapp.com:8443/x', 'https://evildiscordapp.com/x'],
+    ...['https://u:p@10.0.0.1/x', 'ftp://cdn.discordapp.com/x', 'nonsense'],
+  ])
+    expect([url, allowed(url)]).toEqual([url, false])
+  const elsewhere = 'https://api.chat.example/api'
+  expect(allowed('https://cdn.chat.example/x', elsewhere)).toBe(true)
+  expect(allowed('https://cdn.discordapp.com/x', elsewhere)).toBe(false)
+  expect(allowed('http://127.0.0.1:80/x', 'http://127.0.0.1:4000/api')).toBe(false)
+  expect(allowed('https://8.0.0.1/x', 'http://127.0.0.1:4000/api')).toBe(false)
 })

@@ -1,7 +1,8 @@
 // Files that come with a message: fetched at once, since their addresses expire, and put into the workspace.
 import { createWriteStream } from 'node:fs'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { isIP } from 'node:net'
+import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Attachment } from '../../base/event.ts'
@@ -16,7 +17,7 @@ export interface AttachmentSeen {
 
 export interface FetchParts {
   readonly workspace: string
-  /** Besides https, files may come from where the API is. */
+  /** Files come from there, from beside it, or from where Discord keeps them; from nowhere else. */
   readonly api: string
 }
 
@@ -65,7 +66,8 @@ async function fetchOne(
   const there = await stat(path).catch(() => null)
   if (there?.size === size) return null
   if (!isAllowed(url, api)) return 'its address is not one I fetch from'
-  const half = `${path}.part`
+  // No file of theirs begins with a dot, so none is taken for the half of another.
+  const half = join(path, '..', `.${basename(path)}`)
   try {
     const answer = await fetch(url, {
       redirect: 'error',
@@ -82,10 +84,25 @@ async function fetchOne(
   }
 }
 
-function isAllowed(url: string, api: string): boolean {
-  const { protocol, host } = URL.parse(url) ?? { protocol: '', host: '' }
-  return protocol === 'https:' || (protocol === 'http:' && host === URL.parse(api)?.host)
+/** What is fetched reaches the agent: an address that leads into the own network must not be among it. */
+export function isAllowed(url: string, api: string): boolean {
+  const file = URL.parse(url)
+  const home = URL.parse(api)
+  if (!file || !home) return false
+  if (file.origin === home.origin) return true
+  return (
+    file.protocol === 'https:' && file.port === '' && domainsOf(home.hostname).some(one => isIn(file.hostname, one))
+  )
 }
+
+function domainsOf(api: string): readonly string[] {
+  if (isIn(api, 'discord.com')) return ['discordapp.com', 'discordapp.net', 'discord.com']
+  const labels = api.split('.')
+  if (isIP(api) !== 0 || labels.length < 2) return []
+  return [labels.length === 2 ? api : labels.slice(1).join('.')]
+}
+
+const isIn = (host: string, domain: string): boolean => host === domain || host.endsWith(`.${domain}`)
 
 const atMost = (limit: number) =>
   async function* (chunks: AsyncIterable<Uint8Array>) {
