@@ -141,6 +141,18 @@ describe('slash commands', () => {
     await stage.answer(discord.general, 'Stopped.')
   })
 
+  test('one is acknowledged in time, also when it takes long to find out where it was given', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await (await stage.start()).stop()
+    // A session that is gone on with does not tell of guilds.
+    discord.fail('GET /guilds/:id', { delayMs: 3500 })
+    await stage.start()
+    const asked = await discord.slash(discord.ada, discord.general, 'claude', { prompt: 'slowly' })
+    expect(asked.first).not.toBeNull()
+    expect((await asked.whole(10_000)).content).toBe('turn 1: slowly')
+  })
+
   test('a stranger is refused where only they see it', async () => {
     await using stage = await openStage()
     const { discord } = stage
@@ -201,5 +213,22 @@ describe('threads of our own', () => {
     await stage.start({ THREADS: 'auto' })
     const said = discord.say(discord.ada, discord.general, 'plan', { mention: true })
     expect(await stage.answer(discord.general, 'turn 1: plan')).toMatchObject({ reference: said.id })
+    discord.say(discord.ada, discord.general, 'from now on', { mention: true })
+    await stage.answer(discord.general, 'turn 1: from now on')
+    // The others go on together, and nobody tries in vain again.
+    discord.say(discord.ada, discord.general, 'and on', { mention: true })
+    await stage.answer(discord.general, 'turn 2: and on')
+    expect(discord.requests('POST /channels/:id/messages/:message/threads')).toHaveLength(1)
+  })
+
+  test('where no thread may be opened the button stops what it stands under', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    discord.permissions(discord.general, ['CreatePublicThreads'])
+    await stage.start({ THREADS: 'auto', CLAUDE_STAND_IN_STEP_MS: '40' })
+    discord.say(discord.ada, discord.general, `[[tool:100]] ${'word '.repeat(500)}`, { mention: true })
+    const draft = await discord.until(() => discord.answers(discord.general).find(one => one.content.includes('word')))
+    expect((await (await discord.click(discord.ada, draft, 'stop')).whole()).content).toBe('Stopping.')
+    expect((await stage.answer(discord.general, '*Stopped.*')).id).toBe(draft.id)
   })
 })

@@ -21,6 +21,8 @@ export interface InteractionParts {
   fetch(message: string, files: readonly AttachmentSeen[]): Promise<readonly Attachment[]>
   /** Takes the files of a message away again. */
   drop(message: string): Promise<void>
+  /** Whether a message is the beginning of a conversation of its own. */
+  isConversation(message: string): boolean
   /** Somebody who may speak here. */
   knows(standing: Standing): boolean
   /** What may follow a command. */
@@ -47,26 +49,29 @@ export function openInteractions(parts: InteractionParts) {
     const guild = interaction.guild_id ?? null
     const { channel } = interaction
     if (channel) parts.learn(channel as ChannelTold, guild)
-    const spot = await parts.spot(said.channel, guild)
-    const standing = standingOf(said.author.id, said.member?.roles ?? [], spot)
-    if (interaction.type === kinds.completion) return complete(interaction, said, standing)
+    if (interaction.type === kinds.completion) return complete(interaction, said, guild)
 
     const privately = interaction.type === kinds.component
     asked.remember(id, { app, token, until: clock.now() + tokenLivesMs, privately })
     const { promise: acknowledged, resolve: acknowledge } = Promise.withResolvers<void>()
     asked.acknowledging(id, acknowledged)
     try {
-      const answer = ask(id, said, spot, parts.knows(standing))
+      const answer = ask(id, said, guild)
       await acknowledgeInTime(interaction, answer, privately)
     } finally {
       acknowledge()
     }
   }
 
-  async function ask(id: string, said: SaidIn, spot: Spot, known: boolean) {
+  /** To find out where it was said may take longer than Discord waits. */
+  async function ask(id: string, said: SaidIn, guild: string | null) {
+    const spot = await parts.spot(said.channel, guild)
+    const known = parts.knows(standingIn(said, spot))
     const attachments = known && said.files.length > 0 ? await parts.fetch(id, said.files) : []
     const { text, author, member } = said
-    const words = { id, text, author, spot, conversation: said.channel, attachments }
+    // A draft that stands in the channel, because its thread could not be opened, belongs to the message it answers.
+    const own = said.answers !== undefined && parts.isConversation(said.answers)
+    const words = { id, text, author, spot, conversation: own ? said.answers : said.channel, attachments }
     const answer = await parts.accept(eventOf(member ? { ...words, member } : words))
     if (answer.type === 'refused' && attachments.length > 0) await parts.drop(id)
     return answer
@@ -104,8 +109,9 @@ export function openInteractions(parts: InteractionParts) {
     }
   }
 
-  async function complete({ id, token }: APIInteraction, said: SaidIn, standing: Standing): Promise<void> {
-    const choices = parts.knows(standing) ? choicesFor(parts.suggest(said.name), said.typed) : []
+  async function complete({ id, token }: APIInteraction, said: SaidIn, guild: string | null): Promise<void> {
+    const known = parts.knows(standingIn(said, await parts.spot(said.channel, guild)))
+    const choices = known ? choicesFor(parts.suggest(said.name), said.typed) : []
     await heard(id, api.interactions.createAutocompleteResponse(id, token, { choices }))
   }
 }
@@ -119,7 +125,11 @@ interface SaidIn {
   readonly author: Person
   readonly member?: Member
   readonly channel: string
+  /** Of a button: the message that the one with the button answers. */
+  readonly answers?: string | undefined
 }
+
+const standingIn = ({ author, member }: SaidIn, spot: Spot) => standingOf(author.id, member?.roles ?? [], spot)
 
 /** Null: nothing that we offer. */
 function saidIn(interaction: APIInteraction): SaidIn | null {
@@ -130,8 +140,11 @@ function saidIn(interaction: APIInteraction): SaidIn | null {
   const who = member
     ? { author, member: { nick: member.nick ?? null, roles: member.roles }, channel }
     : { author, channel }
-  if (interaction.type === kinds.component)
-    return interaction.data.custom_id === stopId ? { name: 'stop', text: '/stop', typed: '', files: [], ...who } : null
+  if (interaction.type === kinds.component) {
+    const answers = interaction.message.message_reference?.message_id
+    const stop = { name: 'stop', text: '/stop', typed: '', files: [], answers }
+    return interaction.data.custom_id === stopId ? { ...stop, ...who } : null
+  }
   if (interaction.type !== kinds.command && interaction.type !== kinds.completion) return null
   if (interaction.data.type !== 1) return null
   const { name, resolved } = interaction.data

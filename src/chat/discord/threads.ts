@@ -8,6 +8,8 @@ export interface Threads {
   owe(message: string, channel: string, name: string): void
   /** Whether it has one, or is to have one. */
   has(message: string): boolean
+  /** It was tried and may not be: whoever speaks in this channel goes on with the conversation of all. */
+  impossibleIn(channel: string): boolean
   /** It came to nothing: nobody is answered there. */
   drop(message: string): void
   /** Where to write for a conversation: opens its thread if it has none yet. */
@@ -26,6 +28,8 @@ const dayInMinutes = 1440
 export function openThreads(api: API, memory: ChatMemory, opened: (thread: string) => void): Threads {
   const nameOf = (id: string) => `thread:${id}`
   const underway = new Map<string, Promise<string>>()
+  /** Until the next start, by when it may have been allowed. */
+  const impossible = new Set<string>()
 
   /** A thread that begins with a message has the id of that message. */
   async function open(id: string, owed: Owed): Promise<string> {
@@ -36,6 +40,7 @@ export function openThreads(api: API, memory: ChatMemory, opened: (thread: strin
       const trouble = troubleOf(error)
       if (trouble.type !== 'refused') throw error
       if (trouble.code !== codes.threadExists) {
+        if (trouble.code !== codes.unknownMessage) impossible.add(owed.channel)
         memory.put(nameOf(id), JSON.stringify({ ...owed, refused: true }))
         return owed.channel
       }
@@ -48,6 +53,7 @@ export function openThreads(api: API, memory: ChatMemory, opened: (thread: strin
   return {
     owe: (message, channel, name) => memory.put(nameOf(message), JSON.stringify({ channel, name: titleOf(name) })),
     has: message => memory.get(nameOf(message)) !== null,
+    impossibleIn: channel => impossible.has(channel),
     drop: message => memory.put(nameOf(message), null),
     async channelOf(conversation) {
       const text = memory.get(nameOf(conversation))
