@@ -1,4 +1,6 @@
 // What is said while the gateway is away, dies or loses its connection is answered, each once.
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { FakeDiscord } from '../fakes/discord/index.ts'
 import { eventually, pause, unaccounted } from '../fakes/temporary.ts'
@@ -135,6 +137,39 @@ describe('after a restart', () => {
     await stage.answer(discord.general, 'turn 9: flood 0')
     await stage.answer(discord.general, 'Too fast')
     expect(asked(stage)).toHaveLength(9)
+  })
+
+  test('where it may not read it does not ask, and the rest is caught up with', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    const secret = discord.channel(discord.home, 'secret')
+    discord.permissions(secret, ['ViewChannel'])
+    const first = await stage.start()
+    discord.say(discord.ada, discord.general, 'one', { mention: true })
+    await stage.answer(discord.general, 'turn 1: one')
+    await first.stop()
+    discord.say(discord.ada, secret, 'among ourselves')
+    discord.say(discord.ada, discord.general, 'two', { mention: true })
+    discord.forgetSession()
+    await stage.start()
+    await stage.answer(discord.general, 'turn 2: two')
+    expect(discord.requests().filter(({ status }) => status === 403)).toEqual([])
+  })
+
+  test('a session is not gone on with when it is not known any more who we are', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    const first = await stage.start()
+    discord.say(discord.ada, discord.general, 'one', { mention: true })
+    await stage.answer(discord.general, 'turn 1: one')
+    await first.stop()
+    const db = new DatabaseSync(join(stage.home.configDir, '.aetheel/aetheel.db'))
+    db.exec("DELETE FROM chat_state WHERE name = 'self'")
+    db.close()
+    discord.say(discord.ada, discord.general, 'two', { mention: true })
+    await stage.start()
+    await stage.answer(discord.general, 'turn 2: two')
+    expect(discord.gateway('identify')).toHaveLength(2)
   })
 
   test('a message that arrives while it stops is answered after the next start', async () => {

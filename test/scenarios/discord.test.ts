@@ -1,4 +1,6 @@
 // The whole program on Discord: what is heard, how it is answered, and what people are told when it is not.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { eventually, exitOf, unaccounted } from '../fakes/temporary.ts'
 import { finals, openStage } from '../harness/discord.ts'
@@ -115,6 +117,20 @@ describe('what is heard', () => {
     expect(stage.home.begun()).toHaveLength(6)
   })
 
+  test('sent out of a thread, it is silent there until it is called again', async () => {
+    await using stage = await openStage()
+    const { discord } = stage
+    await stage.start()
+    const thread = discord.thread(discord.general, 'a thread', { joined: true })
+    discord.say(discord.ada, thread, 'one')
+    await stage.answer(thread, 'turn 1: one')
+    discord.expel(thread)
+    discord.say(discord.ada, thread, 'among ourselves')
+    discord.say(discord.ada, thread, 'two', { mention: true })
+    await stage.answer(thread, 'turn 2: two')
+    expect(stage.home.begun()).toHaveLength(2)
+  })
+
   // GR 3.3
   test('bots, webhooks and we ourselves are not listened to', async () => {
     await using stage = await openStage()
@@ -166,12 +182,16 @@ describe('what is heard', () => {
     const gateway = await stage.start()
     discord.say(discord.ada, discord.general, 'first [[tool:1500]]', { mention: true })
     const second = discord.say(discord.ada, discord.general, 'second', { mention: true })
-    const third = discord.say(discord.ada, discord.general, 'third', { mention: true })
+    const attachments = [{ name: 'a.txt', bytes: 'theirs' }]
+    const third = discord.say(discord.ada, discord.general, 'third', { mention: true, attachments })
+    await eventually('its file is there', () => existsSync(join(stage.home.configDir, 'files/in', third.id, 'a.txt')))
     await eventually('the first runs', () => stage.home.begun().length === 1)
     await discord.until(() => gateway.output().includes('Read') || stage.home.begun().length === 1)
     discord.unfurl(second)
     discord.edit(second, `<@${discord.bot.id}> changed`)
     discord.remove(third)
+    // Who takes a message back takes back what came with it.
+    await eventually('its file is gone', () => !existsSync(join(stage.home.configDir, 'files/in', third.id)))
     await stage.answer(discord.general, 'turn 2: changed')
     await eventually('all is dealt with', async () => (await unaccounted(gateway)) === 0)
     expect(stage.home.begun().map(({ prompt }) => prompt.split('\n').at(-1))).toEqual([

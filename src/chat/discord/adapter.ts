@@ -78,6 +78,8 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
   refusedToken.promise.catch(() => undefined)
 
   let self = recallSelf(memory)
+  // A session that is gone on with does not tell who we are: without that, only a new one will do.
+  if (self === null) for (const { name: session } of memory.list('session:')) memory.put(session, null)
   let sink: EventSink | null = null
   let life: AbortSignal = new AbortController().signal
   const underway = new Set<Promise<unknown>>()
@@ -129,7 +131,7 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
   })
   const onInteraction = openInteractions({
     ...{ api, asked, clock, accept, fetch, trouble, learn: places.learnChannel, spot: places.spot },
-    ...{ knows: parts.knows, suggest: parts.suggest },
+    ...{ knows: parts.knows, suggest: parts.suggest, isConversation: threads.has },
     drop: message => dropAttachments(message, parts.workspace),
   })
   const heed = openDispatches({

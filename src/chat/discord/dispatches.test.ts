@@ -25,6 +25,7 @@ function setup() {
     places: { learnGuild: () => undefined } as unknown as Places,
     listening: {
       ...{ message: async () => true, edited: async () => true, deleted: async () => true, joined: async () => true },
+      left: async () => true,
       async catchUp(guild) {
         looked.push(guild?.id ?? null)
         return true

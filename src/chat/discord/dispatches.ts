@@ -9,7 +9,7 @@ import type {
   GatewayMessageDeleteDispatchData,
   GatewayReadyDispatchData,
   GatewayThreadCreateDispatchData,
-  GatewayThreadMembersUpdateDispatchData,
+  GatewayThreadMembersUpdateDispatchData as ThreadMembers,
 } from '@discordjs/core'
 import type { ChatMemory } from '../../base/chat.ts'
 import type { Clock } from '../../base/time.ts'
@@ -80,8 +80,10 @@ export function openDispatches(parts: DispatchParts): (event: Dispatch) => Promi
         return 'member' in thread && thread.member ? listening.joined(thread.id) : true
       }
       case 'THREAD_MEMBERS_UPDATE': {
-        const { id, added_members = [] } = d as GatewayThreadMembersUpdateDispatchData
-        return added_members.some(one => one.user_id === parts.self()?.id) ? listening.joined(id) : true
+        const { id, added_members: added = [], removed_member_ids: removed = [] } = d as ThreadMembers
+        const us = parts.self()?.id ?? ''
+        if (removed.includes(us)) return listening.left(id)
+        return added.some(one => one.user_id === us) ? listening.joined(id) : true
       }
       default:
         onPlace(t, d)

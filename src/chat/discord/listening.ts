@@ -25,6 +25,7 @@ import {
   wordsOf,
 } from './heard.ts'
 import type { Marks } from './marks.ts'
+import { readableIn } from './permissions.ts'
 import type { Places } from './places.ts'
 import type { Threads } from './threads.ts'
 import { troubleOf } from './trouble.ts'
@@ -59,6 +60,8 @@ export interface Listening {
   deleted(message: GatewayMessageDeleteDispatchData | GatewayMessageDeleteBulkDispatchData): Promise<boolean>
   /** We were taken into a thread: what is said there from now on is for us. */
   joined(thread: string): Promise<boolean>
+  /** We were sent out of a thread: there we are silent until somebody calls us. */
+  left(thread: string): Promise<boolean>
   /** What was said in a guild (null: to us directly) while we were away. */
   catchUp(guild: GatewayGuildCreateDispatchData | null, horizon: string | null, signal: AbortSignal): Promise<boolean>
 }
@@ -140,7 +143,8 @@ export function openListening(parts: ListeningParts): Listening {
     return 'taken'
   }
 
-  const canBegin = ({ guild, parent }: Spot) => parts.opensThreads && guild !== null && parent === null
+  const canBegin = ({ id, guild, parent }: Spot) =>
+    parts.opensThreads && guild !== null && parent === null && !threads.impossibleIn(id)
 
   async function whereAndWho(message: Heard, guild: string | null): Promise<{ spot: Spot; member: Member }> {
     const spot = await places.spot(message.channel_id, guild)
@@ -211,10 +215,11 @@ export function openListening(parts: ListeningParts): Listening {
         .known(null)
         .slice(0, directMessagesLookedAt)
         .map(({ channel }) => ({ channel, newest: null }))
+    const mayRead = readableIn(guild, parts.ourId())
     const told = [...guild.channels, ...guild.threads].flatMap((one): readonly Away[] =>
-      'last_message_id' in one ? [{ channel: one.id, newest: one.last_message_id ?? '0' }] : [],
+      'last_message_id' in one && mayRead(one) ? [{ channel: one.id, newest: one.last_message_id ?? '0' }] : [],
     )
-    const listed = new Set(told.map(({ channel }) => channel))
+    const listed = new Set([...guild.channels, ...guild.threads].map(({ id }) => id))
     // A thread that fell asleep meanwhile is not told of, but perhaps somebody spoke there before it did.
     const asleep = marks.known(guild.id).filter(({ channel }) => !listed.has(channel) && marks.takesPart(channel))
     return [...told, ...asleep.map(({ channel }) => ({ channel, newest: null }))]
@@ -233,7 +238,10 @@ export function openListening(parts: ListeningParts): Listening {
     async deleted(message) {
       const ids = 'ids' in message ? message.ids : [message.id]
       const cancel = async () => {
-        for (const id of ids) await parts.change(keyOf(id), null)
+        for (const id of ids) {
+          const { changed } = await parts.change(keyOf(id), null)
+          if (changed) await dropAttachments(id, parts.workspace)
+        }
       }
       await inOrder(message.channel_id, cancel).catch(parts.broke)
       return true
@@ -242,6 +250,12 @@ export function openListening(parts: ListeningParts): Listening {
     joined: thread =>
       inOrder(thread, async () => {
         marks.takePart(thread)
+        return true
+      }),
+
+    left: thread =>
+      inOrder(thread, async () => {
+        marks.leave(thread)
         return true
       }),
 

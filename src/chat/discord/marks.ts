@@ -19,6 +19,7 @@ export interface Marks {
   known(guild: string | null): readonly { readonly channel: string; readonly seen: string }[]
   takesPart(thread: string): boolean
   takePart(thread: string): void
+  leave(thread: string): void
   /** Writes down what is new. */
   save(): void
 }
@@ -82,6 +83,10 @@ export function openMarks(memory: ChatMemory): Marks {
     takePart(id) {
       parts.set(id, true)
       memory.put(thread(id), '')
+    },
+    leave(id) {
+      parts.set(id, false)
+      memory.put(thread(id), null)
     },
     save() {
       const before = settled

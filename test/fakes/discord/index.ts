@@ -168,6 +168,7 @@ const openWorldForTests = (state: State, making: Making): World => {
       making.patchThread(channelNamed(state, thread), { archived: true, locked: options.locked ?? false })
     },
     removeChannel: channel => making.removeChannel(channelNamed(state, channel)),
+    expel: thread => making.expel(channelNamed(state, thread)),
     leave: guild => making.leave(guildNamed(state, guild)),
   }
 }

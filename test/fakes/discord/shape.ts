@@ -289,6 +289,17 @@ export const channelEvent = (state: State, t: string, channel: ChannelState, mor
   d: () => ({ ...channelShape(state, channel), ...more }),
 })
 
+export const expelEvent = (state: State, thread: ChannelState): Dispatch => ({
+  t: 'THREAD_MEMBERS_UPDATE',
+  needs: intents.Guilds,
+  d: () => ({
+    id: thread.id,
+    guild_id: thread.guild,
+    member_count: thread.joined.size,
+    removed_member_ids: [state.bot.id],
+  }),
+})
+
 export const joinEvent = (state: State, thread: ChannelState): Dispatch => ({
   t: 'THREAD_MEMBERS_UPDATE',
   needs: intents.Guilds,

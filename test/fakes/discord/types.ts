@@ -234,6 +234,8 @@ export interface World {
   threads(parent: Channel): readonly Channel[]
   archive(thread: Channel, options?: { locked?: boolean }): void
   removeChannel(channel: Channel): void
+  /** Sends the bot out of a thread. */
+  expel(thread: Channel): void
   /** Throws the bot out. */
   leave(guild: Guild): void
 }

@@ -1,6 +1,6 @@
 // How the world comes to be: people, guilds, channels, threads and DMs, told to a connected bot as they do.
 import { blank, place } from './posting.ts'
-import { channelEvent, guildCreate, joinEvent } from './shape.ts'
+import { channelEvent, expelEvent, guildCreate, joinEvent } from './shape.ts'
 import {
   type ChannelState,
   type GuildState,
@@ -125,6 +125,10 @@ export const openWorld = (state: State) => {
           ? { t: 'THREAD_DELETE', needs: intents.Guilds, d: () => ({ id, guild_id: guildId, parent_id: parent, type }) }
           : channelEvent(state, 'CHANNEL_DELETE', channel),
       )
+    },
+    expel(thread: ChannelState): void {
+      thread.joined.delete(state.bot.id)
+      state.dispatch(expelEvent(state, thread))
     },
     leave(left: GuildState): void {
       left.botIn = false

@@ -1,0 +1,54 @@
+// Where we may read, by Discord's own rules. To ask where we may not is refused, and ten thousand refusals shut us out.
+import type { GatewayGuildCreateDispatchData } from '@discordjs/core'
+
+interface Overwrite {
+  readonly id: string
+  readonly allow: string
+  readonly deny: string
+}
+
+/** As much of a channel or thread as decides. */
+export interface ChannelGiven {
+  readonly id: string
+  readonly type: number
+  readonly parent_id?: string | null
+  readonly permission_overwrites?: readonly Overwrite[] | undefined
+}
+
+export type GuildGiven = Pick<GatewayGuildCreateDispatchData, 'id' | 'owner_id'> & {
+  readonly roles: readonly { readonly id: string; readonly permissions: string }[]
+  readonly members: readonly { readonly user?: { readonly id: string }; readonly roles: readonly string[] }[]
+  readonly channels: readonly ChannelGiven[]
+}
+
+const administrator = 1n << 3n
+/** View Channel and Read Message History. */
+const reading = (1n << 10n) | (1n << 16n)
+const threadTypes: readonly number[] = [10, 11, 12]
+/** Forums and galleries hold nothing but threads. */
+const withoutMessages: readonly number[] = [15, 16]
+
+export function readableIn(guild: GuildGiven, us: string): (channel: ChannelGiven) => boolean {
+  const member = guild.members.find(({ user }) => user?.id === us)
+  const roles = new Set([guild.id, ...(member?.roles ?? [])])
+  const base = all(guild.roles.filter(({ id }) => roles.has(id)).map(({ permissions }) => permissions))
+  const channels = new Map(guild.channels.map(one => [one.id, one]))
+  // Who does not know what they may can only ask.
+  const everywhere = !member || guild.owner_id === us || (base & administrator) !== 0n
+  return channel => {
+    if (withoutMessages.includes(channel.type)) return false
+    if (everywhere) return true
+    const ruling = threadTypes.includes(channel.type) ? channels.get(channel.parent_id ?? '') : channel
+    const said = ruling?.permission_overwrites ?? []
+    const forAll = said.filter(({ id }) => id === guild.id)
+    const forRoles = said.filter(({ id }) => id !== guild.id && roles.has(id))
+    const forUs = said.filter(({ id }) => id === us)
+    const may = [forAll, forRoles, forUs].reduce(
+      (so, some) => (so & ~all(some.map(({ deny }) => deny))) | all(some.map(({ allow }) => allow)),
+      base,
+    )
+    return (may & reading) === reading
+  }
+}
+
+const all = (bits: readonly string[]): bigint => bits.reduce((sum, one) => sum | BigInt(one), 0n)
