@@ -37,7 +37,7 @@ async function setup(options: DiscordOptions = {}, files: Record<string, Uint8Ar
   const place = { chat: 'discord', conversation: discord.general.id }
   const post = (message: Partial<Outgoing> & { key: string; text: string }, signal = never) =>
     sending.post(place, { kind: 'final', about: null, ok: true, action: null, ...message }, drafts, signal)
-  return { discord, api, asked, post }
+  return { discord, asked, post, drafts, place }
 }
 
 test('one that was stored before an error is found again, also when Discord has forgotten its nonce', async () => {
@@ -46,6 +46,25 @@ test('one that was stored before an error is found again, also when Discord has 
   expect(await post({ key: 'k', text: 'only once' })).toMatchObject({ type: 'try-again' })
   await discord.until(async () => (await post({ key: 'k', text: 'only once', again: true })).type === 'posted')
   expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['only once'])
+})
+
+test('one that was stored before an error is said once also where we may not look', async () => {
+  const { discord, post } = await setup()
+  discord.permissions(discord.general, ['ReadMessageHistory'])
+  discord.fail('POST /channels/:id/messages', { status: 502, storeFirst: true })
+  for (const again of [false, true]) await post({ key: 'k', text: 'only once', again })
+  expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['only once'])
+})
+
+test('a draft that was stored before an error becomes the final, and no second one stands there', async () => {
+  const { discord, post, drafts, place } = await setup()
+  const about = discord.say(discord.ada, discord.general, 'go').id
+  discord.fail('POST /channels/:id/messages', { status: 502, storeFirst: true })
+  const draft: Outgoing = { key: 'd', kind: 'draft', about, text: 'so far', ok: true, action: null }
+  drafts.show(place, draft, never)
+  await discord.until(() => discord.answers(discord.general).length === 1)
+  await post({ key: 'k', text: 'all', about })
+  expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['all'])
 })
 
 test('a piece with the same words as the one before is not taken for it', async () => {
