@@ -20,6 +20,7 @@ test('too many requests and outages pass; their pauses are those that Discord as
 test('what is forbidden or gone is refused in plain words', () => {
   for (const [status, code, words] of [
     [404, 10_003, /channel is gone/],
+    [413, 0, /larger than Discord takes/],
     [403, 50_001, /View Channel/],
     [403, 50_013, /Send Messages/],
     [403, 50_007, /direct messages/],

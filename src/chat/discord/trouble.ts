@@ -41,7 +41,8 @@ export function troubleOf(error: unknown): Trouble {
     return { type: 'passing', afterMs, why: 'too many requests' }
   }
   if (error instanceof DiscordAPIError) {
-    const code = Number(error.code) || 0
+    // What stands before Discord refuses what is too large by itself, and without a code.
+    const code = Number(error.code) || (error.status === 413 ? codes.tooLarge : 0)
     if (error.status === 401 && code !== codes.badWebhookToken)
       return { type: 'token', why: 'Discord does not accept the token of the bot' }
     return { type: 'refused', code, why: words[code] ?? `Discord refused it (${code}: ${excerpt(error.message, 200)})` }
