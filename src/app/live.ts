@@ -35,7 +35,7 @@ export interface LiveParts {
 export function openLiveConfig({ loaded, load, told }: LiveParts): LiveConfig {
   let good = loaded
   let config = loaded.config
-  let reloading: Promise<Reloaded> | null = null
+  let last: Promise<void> = Promise.resolve()
 
   async function readAgain(): Promise<Reloaded> {
     const next = await load()
@@ -53,15 +53,13 @@ export function openLiveConfig({ loaded, load, told }: LiveParts): LiveConfig {
   return {
     current: () => config,
     load,
+    /** One after the other: whoever asks is told of the file as it is then. */
     reload() {
-      reloading ??= readAgain()
-        .then(reloaded => {
-          told(reloaded)
-          return reloaded
-        })
-        .finally(() => {
-          reloading = null
-        })
+      const reloading = last.then(readAgain).then(reloaded => {
+        told(reloaded)
+        return reloaded
+      })
+      last = reloading.then(() => undefined)
       return reloading
     },
   }

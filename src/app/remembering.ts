@@ -41,7 +41,9 @@ export function openRemembering({ live, db, clock, tell, scrub, notify }: Rememb
       const loaded = await live.load(text)
       return loaded.ok ? null : showProblems(loaded.problems)
     },
-    configChanged: () => void live.reload(),
+    async configChanged() {
+      await live.reload()
+    },
     notify({ id, file, person }) {
       const who = person === null ? 'Somebody' : `A guest (${person})`
       const how = `\`/memory approve ${id}\` or \`/memory deny ${id}\``

@@ -18,7 +18,7 @@ export interface KeeperParts {
   /** What is wrong with a config.json of this text; null: nothing. */
   checkConfig(text: string): Promise<string | null>
   /** config.json is another one, and it loads. */
-  configChanged(): void
+  configChanged(): void | Promise<void>
   /** A change waits for the owner from now on. */
   notify(change: MemoryChange): void
   /** Takes secrets out of what is shown of config.json. */
@@ -168,7 +168,7 @@ export function openKeeper(parts: KeeperParts): Keeper {
   /** By hand people may be in the middle of it: it is left as it is, and what runs goes on with what it has. */
   async function tryConfig(now: Found): Promise<void> {
     const why = await configTrouble(now)
-    if (why === null) parts.configChanged()
+    if (why === null) await parts.configChanged()
     else tell({ type: 'workspace-trouble', file: config, why: `does not load, the last good one stays: ${why}` })
   }
 
@@ -182,7 +182,7 @@ export function openKeeper(parts: KeeperParts): Keeper {
     if (!isStill(config, now)) return false
     if (why === null) {
       await adopt(config, before, now, by)
-      parts.configChanged()
+      await parts.configChanged()
       return true
     }
     const aside = `${config}.refused`

@@ -26,7 +26,7 @@ export interface MemoryLogParts {
   wait(file: string, before: Version, after: Found, by: Doer): Promise<Change>
   shown(change: Change): MemoryChange
   checkConfig(text: string): Promise<string | null>
-  configChanged(): void
+  configChanged(): void | Promise<void>
 }
 
 type Applied =
@@ -60,7 +60,7 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
         known.set(file, versionOf(from === before ? after : (edit(from.text) ?? after)))
       })
       if (!done) continue
-      if (file === config) parts.configChanged()
+      if (file === config) await parts.configChanged()
       return { ok: true, before: from, after: standingIn(file) }
     }
     return refused(`${file} changes all the time; try again.`)
