@@ -23,7 +23,8 @@ export class DatabaseUnusable extends Error {
   }
 }
 
-const migrations = [
+/** Each is run once, in this order; new ones are added at the end. */
+export const migrations: readonly string[] = [
   `CREATE TABLE items (
      id INTEGER PRIMARY KEY AUTOINCREMENT,
      box TEXT NOT NULL,
