@@ -20,6 +20,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Happening } from '../base/event.ts'
 import { fileNameOf } from './archive-lines.ts'
+import { migrations } from './database.ts'
 import { type Archive, type Database, openArchive, openDatabase, openShelf } from './index.ts'
 
 const noon = Date.UTC(2026, 10, 16, 12, 3)
