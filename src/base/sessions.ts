@@ -19,3 +19,33 @@ export interface Sessions {
   advance(lane: LaneKey, backend: string, through: number, totals: Usage | null): void
   forget(lane: LaneKey, backend: string): Promise<void>
 }
+
+/** One session, as its owner sees it. */
+export interface SessionView {
+  readonly lane: LaneKey
+  readonly backend: string
+  readonly session: string
+  /** Milliseconds since the epoch. */
+  readonly updatedAt: number
+  /** Events of the lane that wait or run. */
+  readonly unanswered: number
+}
+
+export type SessionsCleared =
+  | { readonly ok: true; readonly lanes: readonly LaneKey[] }
+  /** In plain words. Nothing was changed. */
+  | { readonly ok: false; readonly why: string }
+
+/** Where the owner looks at sessions and ends them. */
+export interface SessionsDesk {
+  /** Those used last come first. */
+  list(): Promise<readonly SessionView[]>
+  /**
+   * Begins these conversations anew, as `/new` does: `all`, those that are `stale`, or the one named by its lane or, where
+   * only one has it, by what stands behind the colon of its lane.
+   */
+  clear(which: LaneKey | 'stale' | 'all'): Promise<SessionsCleared>
+}
+
+/** Not used for so long, and nothing waits. */
+export const staleDays = 30

@@ -24,6 +24,16 @@ export function fromWallTime(wall: WallTime, zone: string): number {
   return exact.length > 0 ? Math.min(...exact) : Math.max(...candidates)
 }
 
+/** As people read it: `Tue 2026-11-17 09:00 CET`. */
+export function writtenTime(ms: number, zone: string): string {
+  const { year, month, day, hour, minute } = wallTime(ms, zone)
+  const named = new Intl.DateTimeFormat('en-GB', { timeZone: zone, weekday: 'short', timeZoneName: 'short' })
+  const parts = named.formatToParts(ms)
+  const name = (type: string) => parts.find(part => part.type === type)?.value ?? ''
+  const two = (n: number) => String(n).padStart(2, '0')
+  return `${name('weekday')} ${year}-${two(month)}-${two(day)} ${two(hour)}:${two(minute)} ${name('timeZoneName')}`
+}
+
 const utcOf = ({ year, month, day, hour, minute }: WallTime) => Date.UTC(year, month - 1, day, hour, minute)
 
 /** Making one takes ten times as long as using it, and jobs are looked at often. */

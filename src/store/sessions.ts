@@ -1,7 +1,7 @@
 // Which session of which backend a conversation goes on in. sessions.json shows the same for people and the agent.
 import type { Usage } from '../base/agent.ts'
 import type { LaneKey } from '../base/event.ts'
-import type { Session, Sessions } from '../base/sessions.ts'
+import type { Session, Sessions, SessionView } from '../base/sessions.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 
@@ -10,6 +10,8 @@ export interface SessionStore extends Sessions {
   forgetLane(lane: LaneKey): Promise<void>
   /** Lane to session id, as sessions.json shows it: where several backends took part, the latest. */
   all(): Readonly<Record<string, string>>
+  /** All of them, those used last first. */
+  list(): readonly SessionView[]
   /** The conversation that was answered last. */
   latest(): { readonly lane: LaneKey } | null
 }
@@ -36,6 +38,12 @@ export function openSessions(db: Database, clock: Clock, changed: () => void): S
     forget: db.prepare('DELETE FROM sessions WHERE lane = ? AND backend = ?'),
     forgetLane: db.prepare('DELETE FROM sessions WHERE lane = ?'),
     all: db.prepare('SELECT lane, session FROM sessions WHERE confirmed = 1 ORDER BY lane, updated_at'),
+    list: db.prepare(
+      `SELECT lane, backend, session, updated_at AS updatedAt, coalesce(n, 0) AS unanswered
+       FROM sessions LEFT JOIN (SELECT lane, count(*) AS n FROM items
+         WHERE box = 'in' AND state IN ('waiting', 'running') GROUP BY lane) USING (lane)
+       ORDER BY updated_at DESC, lane, backend`,
+    ),
     latest: db.prepare('SELECT lane FROM sessions WHERE confirmed = 1 ORDER BY updated_at DESC LIMIT 1'),
   }
   const find = (lane: string, backend: string): Session | null => {
@@ -67,6 +75,7 @@ export function openSessions(db: Database, clock: Clock, changed: () => void): S
       changed()
     },
     all: () => Object.fromEntries(sql.all.all().map(row => [row.lane, row.session])) as Record<string, string>,
+    list: () => sql.list.all().map(row => ({ ...row }) as unknown as SessionView),
     latest: () => (sql.latest.get() as { lane: string } | undefined) ?? null,
   }
 }
