@@ -271,6 +271,7 @@ async function listen(
         message: gateway.webchat.message,
         pairing: gateway.pairing,
         webhook: gateway.waking.webhook,
+        sessions: gateway.sessions,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,

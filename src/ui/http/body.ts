@@ -35,7 +35,7 @@ export const readMessage = (request: IncomingMessage, limit: number) =>
 export const readDecision = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, decision, '{"approve":"CODE","owner":false} or {"deny":"CODE"}')
 
-const readJson = async <T>(
+export const readJson = async <T>(
   request: IncomingMessage,
   limit: number,
   schema: v.GenericSchema<unknown, T>,

@@ -1,5 +1,8 @@
 // What the HTTP server is handed: the few things it needs to know about the rest of the program.
+import type { Jobs } from '../../base/jobs.ts'
+import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
+import type { SessionsDesk } from '../../base/sessions.ts'
 import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
 import type { ReceiveWebhook } from '../../base/webhook.ts'
 
@@ -21,6 +24,10 @@ export interface HttpOptions {
   /** Resolves after the commit; with `wait` when the final is there. The signal tells that nobody waits any more. */
   message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
   readonly pairing: PairingDesk
+  /** These three: missing, their paths are not there. */
+  readonly jobs?: Jobs
+  readonly sessions?: SessionsDesk
+  readonly memory?: MemorySearch & MemoryLog
   /** Missing: there are no webhooks. */
   readonly webhook?: ReceiveWebhook
   warn(fields: object, text: string): void

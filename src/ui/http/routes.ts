@@ -5,19 +5,12 @@ import type { RefusalReason } from '../../base/event.ts'
 import type { MessageReply } from '../../base/socket.ts'
 import { approvalInWords, denialInWords } from '../pairing.ts'
 import type { Assets } from './assets.ts'
+import { deskRoutes } from './desks.ts'
 import { type Admission, tokenCookie } from './guard.ts'
 import { openHooks } from './hooks.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
-
-export interface Route {
-  readonly method: 'GET' | 'POST'
-  /** `open`: for everyone. `token`: refused without. `asks`: answers the missing token itself. */
-  readonly access: 'open' | 'token' | 'asks'
-  /** Asked for under any name, such as that of a tunnel: it proves itself by more than where it comes from. */
-  readonly anyHost?: true
-  answer(exchange: Exchange, admission: Admission, signal: AbortSignal): Promise<void> | void
-}
+import type { Route } from './route.ts'
 
 export const makeRoutes = (
   options: HttpOptions,
@@ -62,6 +55,7 @@ export const makeRoutes = (
       },
       { method: 'POST', access: 'token', answer: exchange => decidePairing(exchange, options, limits.bodyBytes) },
     ],
+    ...deskRoutes(options, limits),
   }
   const file: Route = {
     method: 'GET',

@@ -7,7 +7,8 @@ import { conversationName } from './conversation.ts'
 import { type Guard, openGuard } from './guard.ts'
 import { defaultLimits, type HttpLimits, type HttpOptions, type OpenHttp } from './options.ts'
 import { type Exchange, replyError } from './reply.ts'
-import { makeRoutes, type Route } from './routes.ts'
+import type { Route } from './route.ts'
+import { makeRoutes } from './routes.ts'
 import { openSockets, type Sockets } from './sockets.ts'
 
 // An `import` of node:http reads all its names, among them WebSocket, and so loads undici: 12 MB and 20 ms for nothing.
