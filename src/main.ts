@@ -21,8 +21,12 @@ process.exitCode = await runCli(
       yield* (await app()).doctor(flags, live, signal)
     },
     pairing: async flags => (await app()).pairing(flags),
+    jobs: async flags => (await app()).jobs(flags),
+    sessions: async flags => (await app()).sessions(flags),
+    memory: async flags => (await app()).memory(flags),
     config: async flags => (await app()).config(flags),
     initConfig: async flags => (await app()).initConfig(flags),
+    initExample: async flags => (await app()).initExample(flags),
   },
   {
     get stdin() {
@@ -35,6 +39,7 @@ process.exitCode = await runCli(
       return () => process.off('SIGINT', listener)
     },
     now: () => performance.now(),
+    zone: () => Intl.DateTimeFormat().resolvedOptions().timeZone,
   },
   product.version,
 )

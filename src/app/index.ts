@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { killEverything } from '../run/index.ts'
 import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
 import { secretHider } from './config-report.ts'
+import type { Copied } from './example.ts'
 import { findGateway } from './find.ts'
 import { makeFolder } from './folder.ts'
 import { CannotStart, openGateway, type StartedGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { howToBecomeOwner } from './owner.ts'
+import { productRoot } from './root.ts'
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>
 type Ready = Extract<Loaded, { ok: true }>
@@ -65,11 +67,31 @@ export async function embed(
   return openGateway({ loaded, load: text => load({ ...flags, port: '0' }, text), log, anyPort: false }, signal)
 }
 
-/** The pairing of a gateway that does not run. */
+/** What a gateway that does not run keeps. */
 export async function pairing(flags: Flags) {
   const { config } = await mustLoad(flags)
-  const { openStoredPairing } = await import('./pairing.ts')
-  return openStoredPairing(config.configDir)
+  const { storedPairing } = await import('./stored.ts')
+  return storedPairing(config)
+}
+
+export async function sessions(flags: Flags) {
+  const { config } = await mustLoad(flags)
+  const { storedSessions } = await import('./stored.ts')
+  return storedSessions(config)
+}
+
+export async function jobs(flags: Flags) {
+  const { config } = await mustLoad(flags)
+  const { storedJobs } = await import('./stored.ts')
+  return storedJobs(config)
+}
+
+export async function memory(flags: Flags) {
+  const { config } = await mustLoad(flags)
+  const { storedMemory } = await import('./stored.ts')
+  return storedMemory(config, async () =>
+    Promise.reject(new Error('only a running gateway can look at the memory. Start one with: npx aetheel start')),
+  )
 }
 
 /** Looks at all that a gateway needs. */
@@ -95,6 +117,14 @@ export async function initConfig(flags: Flags): Promise<{ path: string; created:
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return { path, created: false }
     throw error
   }
+}
+
+/** Writes the example workspace, except what is there already. */
+export async function initExample(flags: Flags): Promise<{ dir: string } & Copied> {
+  const { config } = await mustLoad(flags)
+  const { copyExample } = await import('./example.ts')
+  const copied = await copyExample(join(productRoot(), 'templates/example'), config.configDir)
+  return { dir: config.configDir, ...copied }
 }
 
 async function mustLoad(flags: Flags): Promise<Ready> {

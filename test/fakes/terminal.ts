@@ -28,6 +28,7 @@ export function fakeTerminal(kind: { stdin?: boolean; stdout?: boolean; stderr?:
       for (const listener of [...listeners]) listener()
     },
     now: () => performance.now(),
+    zone: () => 'Europe/Berlin',
   }
 }
 

@@ -1,19 +1,11 @@
 // `aetheel doctor` on paper and on a terminal.
 import { expect, test } from 'vitest'
-import { noPairing } from '../../../test/fakes/no-pairing.ts'
+import { noPorts } from '../../../test/fakes/ports.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
 import type { Check, CliPorts, Finding } from './ports.ts'
 import { runCli } from './program.ts'
 
-const ports = (doctor: CliPorts['doctor']): CliPorts => ({
-  start: async () => 0,
-  find: async () => null,
-  embed: async () => Promise.reject(new Error('no gateway in this test')),
-  doctor,
-  pairing: async () => ({ ...noPairing, close: async () => undefined }),
-  config: async () => ({ ok: true, values: [], warnings: [] }),
-  initConfig: async () => ({ path: '', created: false }),
-})
+const ports = (doctor: CliPorts['doctor']): CliPorts => ({ ...noPorts(), doctor })
 
 const finding = (...checks: Check[]): CliPorts['doctor'] =>
   async function* (): AsyncGenerator<Finding> {

@@ -2,8 +2,9 @@
 import * as v from 'valibot'
 import type { PairingDesk, PairingList } from '../../base/pairing.ts'
 import { approvalInWords, calledBy, denialInWords, minutes } from '../pairing.ts'
+import { askGateway, atTheDesk as atAnyDesk, table } from './desk.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
-import { aligned, type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
+import { type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
 
 export async function listPairing(ports: CliPorts, terminal: Terminal, flags: Flags, json: boolean): Promise<number> {
   const list = await atTheDesk(ports, flags, desk => desk.list())
@@ -34,17 +35,8 @@ function say(terminal: Terminal, done: boolean, words: string): number {
   return done ? 0 : 1
 }
 
-/** A running gateway holds the database alone, so it is asked; without one the database is opened. */
-async function atTheDesk<T>(ports: CliPorts, flags: Flags, use: (desk: PairingDesk) => Promise<T>): Promise<T> {
-  const running = await ports.find(flags)
-  if (running) return use(deskOf(running))
-  const desk = await ports.pairing(flags)
-  try {
-    return await use(desk)
-  } finally {
-    await desk.close()
-  }
-}
+const atTheDesk = <T>(ports: CliPorts, flags: Flags, use: (desk: PairingDesk) => Promise<T>): Promise<T> =>
+  atAnyDesk(ports, flags, deskOf, ports.pairing, use)
 
 const person = { chat: v.string(), user: v.string(), name: v.string() }
 const listSchema = v.object({
@@ -61,26 +53,12 @@ const approvalSchema = v.variant('type', [
 const denialSchema = v.variant('type', [v.object({ type: v.literal('denied'), person: v.object(person) }), unknown])
 
 /** The desk of a running gateway, over its API. */
-const deskOf = ({ url, token }: Address): PairingDesk => {
-  const ask = async <T>(schema: v.GenericSchema<unknown, T>, decision?: object): Promise<T> => {
-    const answer = await fetch(`${url}/api/pairing`, {
-      ...(decision === undefined ? {} : { method: 'POST', body: JSON.stringify(decision) }),
-      headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(10_000),
-    }).catch((error: unknown) => {
-      throw new Error(`the running gateway at ${url} does not answer`, { cause: error })
-    })
-    if (answer.status === 401) throw new Error('the running gateway does not accept our token')
-    const body: unknown = await answer.json().catch(() => null)
-    const read = v.safeParse(schema, body)
-    if (!read.success)
-      throw new Error(`the running gateway answered with HTTP ${answer.status}, which makes no sense here`)
-    return read.output
-  }
+const deskOf = (running: Address): PairingDesk => {
+  const path = '/api/pairing'
   return {
-    list: () => ask(listSchema),
-    approve: (code, owner) => ask(approvalSchema, { approve: code, owner }),
-    deny: whom => ask(denialSchema, { deny: whom }),
+    list: () => askGateway(running, path, listSchema),
+    approve: (code, owner) => askGateway(running, path, approvalSchema, { approve: code, owner }),
+    deny: whom => askGateway(running, path, denialSchema, { deny: whom }),
   }
 }
 
@@ -95,9 +73,4 @@ function render({ requests, people }: PairingList, paint: Paint): readonly strin
       : table(['CODE', 'WHO', 'WHERE', 'GOOD FOR'], asking, paint)),
     ...(known.length === 0 ? [] : ['', ...table(['WHO', 'IS', 'SINCE'], known, paint)]),
   ]
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): readonly string[] {
-  const [first = '', ...lines] = aligned([head, ...rows.map(row => row.map(withoutControls))])
-  return [paint('bold', first), ...lines]
 }

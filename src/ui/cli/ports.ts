@@ -1,5 +1,8 @@
 // What the command line needs from the rest of the program; main.ts hands it in.
+import type { Jobs } from '../../base/jobs.ts'
+import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
+import type { SessionsDesk } from '../../base/sessions.ts'
 
 /** Options as they were typed, by their camelCase name (`configDir`, `backend`, …); undefined: not given. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>
@@ -49,6 +52,9 @@ export type Finding =
   /** What takes a moment, for whoever waits. */
   | { readonly type: 'doing'; readonly what: string }
 
+/** What is kept on disk, opened while no gateway runs. */
+export type Kept<Desk> = Desk & { close(): Promise<void> }
+
 export interface CliPorts {
   /** Runs the gateway until it is stopped; the exit code. */
   start(flags: Flags): Promise<number>
@@ -58,9 +64,18 @@ export interface CliPorts {
   embed(flags: Flags, signal: AbortSignal): Promise<Embedded>
   /** Looks at all that a gateway needs; `live` also asks the backend. Ends early on the signal, and leaves nothing behind. */
   doctor(flags: Flags, live: boolean, signal: AbortSignal): AsyncIterable<Finding>
-  /** The pairing of this CONFIG_DIR while no gateway runs. Rejects, in plain words, where there is none. */
-  pairing(flags: Flags): Promise<PairingDesk & { close(): Promise<void> }>
+  /** These four are of this CONFIG_DIR while no gateway runs. They reject, in plain words, where none has ever run. */
+  pairing(flags: Flags): Promise<Kept<PairingDesk>>
+  jobs(flags: Flags): Promise<Kept<Jobs>>
+  sessions(flags: Flags): Promise<Kept<SessionsDesk>>
+  memory(flags: Flags): Promise<Kept<MemorySearch & MemoryLog>>
   config(flags: Flags): Promise<ConfigReport>
   /** Writes config.json unless there is one. */
   initConfig(flags: Flags): Promise<{ readonly path: string; readonly created: boolean }>
+  /** Writes the example workspace, except what is there already. Names are relative to `dir`. */
+  initExample(flags: Flags): Promise<{
+    readonly dir: string
+    readonly written: readonly string[]
+    readonly kept: readonly string[]
+  }>
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { noPairing } from '../../../test/fakes/no-pairing.ts'
+import { noPorts } from '../../../test/fakes/ports.ts'
 import { type FakeTerminal, fakeTerminal } from '../../../test/fakes/terminal.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
 import type { CliPorts, ConfigReport, Flags, Running } from './ports.ts'
@@ -23,11 +24,8 @@ interface Ran {
 async function run(args: readonly string[], given: Partial<CliPorts> = {}, terminal = fakeTerminal()): Promise<Ran> {
   const started: Flags[] = []
   const ports: CliPorts = {
+    ...noPorts(),
     start: async flags => started.push(flags) - 1,
-    find: async () => null,
-    embed: async () => Promise.reject(new Error('no gateway in this test')),
-    doctor: async function* () {},
-    pairing: async () => ({ ...noPairing, close: async () => undefined }),
     config: async () => good,
     initConfig: async () => ({ path: '/somewhere/config.json', created: true }),
     ...given,
@@ -55,6 +53,24 @@ const commands = [
   ['pair', 'list'],
   ['pair', 'approve'],
   ['pair', 'deny'],
+  ['cron'],
+  ['cron', 'list'],
+  ['cron', 'add'],
+  ['cron', 'pause'],
+  ['cron', 'resume'],
+  ['cron', 'remove'],
+  ['cron', 'run'],
+  ['sessions'],
+  ['sessions', 'list'],
+  ['sessions', 'clear'],
+  ['memory'],
+  ['memory', 'search'],
+  ['memory', 'sync'],
+  ['memory', 'log'],
+  ['memory', 'undo'],
+  ['memory', 'approve'],
+  ['memory', 'deny'],
+  ['init'],
   ['doctor'],
   ['config'],
   ['config', 'show'],
@@ -92,10 +108,15 @@ test('the help as a whole', async () => {
       chat [options] [text...]  ask once, or without a text talk at the terminal
       pair                      who may speak: see who asks, let them in or turn
                                 them away
+      cron                      jobs: what the agent does at its times
+      sessions                  which session each conversation goes on in
+      memory                    what is remembered, and how it changed
       doctor [options]          look at all that is needed, and say what to do about
                                 what is missing (exit 1)
       config                    look at the configuration, check it, write a first
                                 file
+      init [options]            write a workspace to begin with; what is there
+                                already is left alone
       help [command]            show help for a command
 
     Examples:

@@ -1,6 +1,8 @@
 // The commands and their options. Each command's code is loaded when it is called.
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { resolveBackendName } from '../../base/agent.ts'
+import { type Action, examples, type Making } from './command.ts'
+import { addCron, addMemory, addSessions } from './desk-commands.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -41,9 +43,9 @@ function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ende
     'npx aetheel chat "what is new?"',
   ])
 
-  const action =
-    (run: (flags: Flags, words: readonly string[]) => Promise<number>) =>
-    async (...given: unknown[]): Promise<void> => {
+  const action: Action =
+    run =>
+    async (...given) => {
       const command = given.at(-1)
       if (!(command instanceof Command)) throw new TypeError('commander hands the command over last')
       ended(await run(command.optsWithGlobals<Flags>(), command.args))
@@ -52,14 +54,15 @@ function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ende
   addStatus(program, ports, terminal, action)
   addChat(program, ports, terminal, action)
   addPair(program, ports, terminal, action)
+  const making: Making = { program, ports, terminal, action }
+  addCron(making)
+  addSessions(making)
+  addMemory(making)
   addDoctor(program, ports, terminal, version, action)
   addConfig(program, ports, terminal, action)
+  addInit(making)
   return program
 }
-
-type Action = (
-  run: (flags: Flags, words: readonly string[]) => Promise<number>,
-) => (...given: unknown[]) => Promise<void>
 
 function addStart(program: Command, ports: CliPorts, action: Action): void {
   const start = program
@@ -195,8 +198,15 @@ function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action
   examples(init, ['npx aetheel config init', 'npx aetheel config init --config-dir ~/aetheel'])
 }
 
-const examples = (command: Command, lines: readonly string[]): Command =>
-  command.addHelpText('after', `\nExamples:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
+function addInit({ program, ports, terminal, action }: Making): void {
+  const init = program
+    .command('init')
+    .description('write a workspace to begin with; what is there already is left alone')
+    .option('--example', 'one that shows a morning briefing, a heartbeat, a webhook and a sub-agent')
+    .option('--json', 'as {dir, written, kept}')
+    .action(action(async flags => (await import('./init.ts')).initWorkspace(ports, terminal, flags)))
+  examples(init, ['npx aetheel init --example', 'npx aetheel init --example --config-dir ~/aetheel'])
+}
 
 /** The same rule as at the gateway's door, so that a slip of the hand is told at once. */
 function conversationId(id: string): string {

@@ -15,6 +15,8 @@ export interface Terminal {
   onInterrupt(listener: () => void): () => void
   /** Milliseconds; only differences count. */
   now(): number
+  /** The time zone of whoever sits there, such as `Europe/Berlin`. */
+  zone(): string
 }
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'

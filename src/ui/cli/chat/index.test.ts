@@ -1,7 +1,7 @@
 // The whole of `aetheel chat`: what is said, and to whom.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { noPairing } from '../../../../test/fakes/no-pairing.ts'
+import { noPorts } from '../../../../test/fakes/ports.ts'
 import { answers, scriptedGateway } from '../../../../test/fakes/scripted-gateway.ts'
 import { fakeTerminal } from '../../../../test/fakes/terminal.ts'
 import type { CliPorts, Running } from '../ports.ts'
@@ -10,7 +10,7 @@ import { chat, readPiped } from './index.ts'
 function portsTo(to: { readonly at: Running }, running: boolean) {
   const seen = { embedded: 0, ended: false }
   const ports: CliPorts = {
-    start: async () => 0,
+    ...noPorts(),
     find: async () => (running ? to.at : null),
     async embed(_, signal) {
       seen.embedded++
@@ -19,10 +19,6 @@ function portsTo(to: { readonly at: Running }, running: boolean) {
       })
       return { ...to.at, closed }
     },
-    doctor: async function* () {},
-    pairing: async () => ({ ...noPairing, close: async () => undefined }),
-    config: async () => ({ ok: true, values: [], warnings: [] }),
-    initConfig: async () => ({ path: '', created: false }),
   }
   return { ports, seen }
 }

@@ -1,0 +1,44 @@
+// The example workspace: copied file by file, and nothing that is there already is touched.
+import { constants } from 'node:fs'
+import { copyFile, readdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { makeFolder } from './folder.ts'
+
+export interface Copied {
+  /** Relative, with slashes. */
+  readonly written: readonly string[]
+  readonly kept: readonly string[]
+}
+
+/** Rejects, in plain words, where there is nothing to copy. */
+export async function copyExample(from: string, to: string): Promise<Copied> {
+  const entries = await readdir(from, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+    throw new Error('the example workspace is missing from this installation of Aetheel', { cause: error })
+  })
+  const files = entries
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name).slice(from.length + 1))
+    .sort()
+  const written: string[] = []
+  const kept: string[] = []
+  for (const file of files) {
+    const isNew = await copyNew(join(from, file), join(to, file))
+    if (isNew) written.push(file)
+    else kept.push(file)
+  }
+  return { written, kept }
+}
+
+/** False: there is one already. Also a link that leads nowhere counts as one. */
+async function copyNew(from: string, to: string): Promise<boolean> {
+  try {
+    await makeFolder(dirname(to))
+    await copyFile(from, to, constants.COPYFILE_EXCL)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw new Error(`${to} could not be written (${String(error)}). Check free space and permissions.`, {
+      cause: error,
+    })
+  }
+}

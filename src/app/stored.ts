@@ -1,0 +1,100 @@
+// What a gateway keeps, opened where it is kept while none runs.
+import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Jobs } from '../base/jobs.ts'
+import type { MemoryLog, MemorySearch } from '../base/memory.ts'
+import type { PairingDesk } from '../base/pairing.ts'
+import type { SessionsDesk } from '../base/sessions.ts'
+import { openJobs } from '../clock/index.ts'
+import {
+  type Database,
+  openConversations,
+  openDatabase,
+  openMarks,
+  openMirrorFile,
+  openPairing,
+  openSessions,
+  openSessionsDesk,
+} from '../store/index.ts'
+import { systemClock as clock } from './clock.ts'
+import type { Config } from './config.ts'
+import { databaseFile } from './folder.ts'
+
+type Stored<Desk> = Desk & { close(): Promise<void> }
+
+/** What a desk is made of; `leave`, where there is one, comes before the database is closed. */
+type OpenDesk<Desk> = (
+  db: Database,
+  config: Config,
+) => Promise<{ readonly desk: Desk; readonly leave?: () => Promise<void> }>
+
+/** Rejects where no gateway has been, and while one that cannot be reached holds the database. */
+async function openStored<Desk extends object>(config: Config, open: OpenDesk<Desk>): Promise<Stored<Desk>> {
+  const file = databaseFile(config.configDir)
+  // To make one here would hide that the folder is the wrong one.
+  if (!existsSync(file))
+    throw new Error(
+      `no gateway has run in ${config.configDir} yet. Start it once, or name its folder with --config-dir.`,
+    )
+  const db = openDatabase(file)
+  try {
+    const { desk, leave } = await open(db, config)
+    const close = async () => {
+      await (leave?.() ?? Promise.resolve()).finally(db.close)
+    }
+    return { ...desk, close }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+export const storedPairing = (config: Config): Promise<Stored<PairingDesk>> =>
+  openStored(config, async db => ({ desk: openPairing(db, clock, below => randomInt(below)) }))
+
+export const storedSessions = (config: Config): Promise<Stored<SessionsDesk>> =>
+  openStored(config, async (db, { configDir }) => {
+    let trouble: unknown = null
+    const file = openMirrorFile(
+      join(configDir, 'sessions.json'),
+      () => `${JSON.stringify(sessions.all(), null, 2)}\n`,
+      0,
+      error => {
+        trouble = error
+      },
+    )
+    const sessions = openSessions(db, clock, file.touch)
+    return {
+      desk: openSessionsDesk(sessions, openConversations(db, clock), clock),
+      async leave() {
+        await file.flush()
+        if (trouble) throw trouble
+      },
+    }
+  })
+
+/** Only looked at and edited: nothing fires here. */
+export const storedJobs = (config: Config): Promise<Stored<Jobs>> =>
+  openStored(config, async (db, { configDir, timezone }) => {
+    const { jobs } = openJobs({
+      dir: configDir,
+      clock,
+      zone: () => timezone,
+      marks: openMarks(db, clock),
+      tell: () => undefined,
+      run: async () => ({ ok: false, output: '' }),
+      busy: () => false,
+      placeOf: () => null,
+      broke(error) {
+        throw error
+      },
+    })
+    return { desk: jobs }
+  })
+
+/** What is searched and what keeps the changes are handed in. */
+export const storedMemory = (
+  config: Config,
+  open: OpenDesk<MemorySearch & MemoryLog>,
+): Promise<Stored<MemorySearch & MemoryLog>> => openStored(config, open)

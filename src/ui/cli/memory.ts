@@ -1,0 +1,135 @@
+// `aetheel memory`: what is remembered, how it changed, and what the owner says to that.
+import * as v from 'valibot'
+import type { ChangeResult, MemoryChange, MemoryHit, MemoryLog, MemorySearch } from '../../base/memory.ts'
+import { writtenTime } from '../../base/zone.ts'
+import { askGateway, atTheDesk, print, refusal, table, tellResult } from './desk.ts'
+import type { Address, CliPorts, Flags } from './ports.ts'
+import { cutTo, type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
+
+type Memory = MemorySearch & MemoryLog
+
+export async function searchMemory(ports: CliPorts, terminal: Terminal, flags: Flags, words: string): Promise<number> {
+  const hits = await withMemory(ports, flags, memory => memory.search(words, Number(flags.number)))
+  return print(terminal, flags.json === true, hits, () => {
+    const paint = paintFor(terminal.stdout)
+    return hits.length === 0 ? ['Nothing was found.'] : hits.flatMap(hit => renderHit(hit, terminal.zone(), paint))
+  })
+}
+
+export async function syncMemory(ports: CliPorts, terminal: Terminal, flags: Flags): Promise<number> {
+  const found = await withMemory(ports, flags, memory => memory.sync())
+  return print(terminal, flags.json === true, found, () => [
+    `${found.documents} ${found.documents === 1 ? 'document' : 'documents'}, ${found.changed} of them new or changed.`,
+  ])
+}
+
+export async function logMemory(ports: CliPorts, terminal: Terminal, flags: Flags): Promise<number> {
+  const changes = await withMemory(ports, flags, memory => memory.list(Number(flags.number)))
+  return print(terminal, flags.json === true, changes, () => {
+    const paint = paintFor(terminal.stdout)
+    if (changes.length === 0) return ['Nothing was changed yet.']
+    return renderLog(changes, flags.diff === true, terminal.zone(), paint)
+  })
+}
+
+const decided = {
+  undo: ({ id, file }) => `Undone: change ${id} of ${file}.`,
+  approve: ({ id, file }) => `Approved: change ${id} of ${file} counts from now on.`,
+  deny: ({ id, file }) => `Denied: change ${id} of ${file}. The file stays as it is.`,
+} as const satisfies Record<string, (change: MemoryChange) => string>
+
+/** Without an id: undoes the newest change that stands. */
+export async function decideMemory(
+  ports: CliPorts,
+  terminal: Terminal,
+  flags: Flags,
+  what: keyof typeof decided,
+  id: string | undefined,
+): Promise<number> {
+  const result = await withMemory(ports, flags, memory =>
+    what === 'undo' ? memory.undo(id === undefined ? null : Number(id)) : memory[what](Number(id)),
+  )
+  return tellResult(terminal, flags.json === true, result, ({ change }) => decided[what](change))
+}
+
+const withMemory = <T>(ports: CliPorts, flags: Flags, use: (memory: Memory) => Promise<T>): Promise<T> =>
+  atTheDesk(ports, flags, remoteMemory, ports.memory, use)
+
+const changeSchema = v.object({
+  id: v.number(),
+  at: v.number(),
+  file: v.string(),
+  events: v.array(v.number()),
+  lane: v.nullable(v.string()),
+  person: v.nullable(v.string()),
+  owner: v.boolean(),
+  state: v.picklist(['made', 'waiting', 'approved', 'denied', 'undone']),
+  diff: v.string(),
+})
+const hitsSchema = v.object({
+  hits: v.array(v.object({ source: v.string(), title: v.string(), snippet: v.string(), at: v.nullable(v.number()) })),
+})
+const logSchema = v.object({ changes: v.array(changeSchema) })
+const syncSchema = v.object({ documents: v.number(), changed: v.number() })
+const resultSchema = v.variant('ok', [v.object({ ok: v.literal(true), change: changeSchema }), refusal])
+
+const remoteMemory = (running: Address): Memory => {
+  const order = (what: object): Promise<ChangeResult> => askGateway(running, '/api/memory', resultSchema, what)
+  return {
+    search: async (words, limit) =>
+      (await askGateway(running, `/api/memory?q=${encodeURIComponent(words)}&limit=${limit}`, hitsSchema)).hits,
+    sync: () => askGateway(running, '/api/memory', syncSchema, { sync: true }),
+    list: async limit => (await askGateway(running, `/api/memory/log?limit=${limit}`, logSchema)).changes,
+    undo: id => order({ undo: id }),
+    approve: id => order({ approve: id }),
+    deny: id => order({ deny: id }),
+  }
+}
+
+function renderHit({ source, title, snippet, at }: MemoryHit, zone: string, paint: Paint): readonly string[] {
+  const when = at === null ? '' : `  ${paint('dim', writtenTime(at, zone))}`
+  const found = cutTo(snippet, 400).replace(/\*\*(.+?)\*\*/g, (_, words: string) => paint('bold', words))
+  const called = title === '' || title === source ? '' : `  ${cutTo(title, 60)}`
+  return [`${paint('cyan', cutTo(source, 60))}${called}${when}`, `  ${found}`]
+}
+
+const states = {
+  made: 'stands',
+  waiting: 'waits for you',
+  approved: 'approved',
+  denied: 'denied',
+  undone: 'undone',
+} as const
+
+function renderLog(changes: readonly MemoryChange[], diff: boolean, zone: string, paint: Paint): readonly string[] {
+  const rows = changes.map(change => [
+    ...[String(change.id), writtenTime(change.at, zone), change.file, authorOf(change), change.lane ?? '-'],
+    states[change.state],
+  ])
+  const [head = '', ...lines] = table(['ID', 'WHEN', 'FILE', 'BY', 'CONVERSATION', 'STATE'], rows, paint)
+  const waiting = changes.some(({ state }) => state === 'waiting')
+  return [
+    head,
+    ...changes.flatMap((change, i) => {
+      const line = change.state === 'waiting' ? paint('yellow', lines[i] ?? '') : (lines[i] ?? '')
+      return diff ? [line, ...renderDiff(change.diff, paint)] : [line]
+    }),
+    ...(waiting ? ['', 'Decide with: npx aetheel memory approve ID, or: npx aetheel memory deny ID'] : []),
+  ]
+}
+
+function authorOf({ events, owner, person }: MemoryChange): string {
+  if (events.length === 0) return 'hand'
+  return owner ? 'owner' : (person ?? 'stranger')
+}
+
+const styles = { '+': 'green', '-': 'red', '@': 'cyan' } as const
+
+const renderDiff = (diff: string, paint: Paint): readonly string[] =>
+  withoutControls(diff)
+    .replace(/\n$/, '')
+    .split('\n')
+    .map(line => {
+      const style = styles[line.charAt(0) as keyof typeof styles]
+      return `    ${style === undefined ? line : paint(style, line)}`
+    })

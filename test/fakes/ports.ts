@@ -1,0 +1,24 @@
+// Ports of the command line behind which nothing is, for tests that fill in the ones they are about.
+import type { CliPorts } from '../../src/ui/cli/ports.ts'
+import { fakeDesks } from './desks.ts'
+import { noPairing } from './no-pairing.ts'
+
+const nothing = (what: string) => async () => Promise.reject(new Error(`no ${what} in this test`))
+const close = async () => undefined
+
+export const noPorts = (): CliPorts => {
+  const { jobs, sessions, memory } = fakeDesks()
+  return {
+    start: nothing('start'),
+    find: async () => null,
+    embed: nothing('gateway'),
+    doctor: async function* () {},
+    pairing: async () => ({ ...noPairing, close }),
+    jobs: async () => ({ ...jobs, close }),
+    sessions: async () => ({ ...sessions, close }),
+    memory: async () => ({ ...memory, close }),
+    config: nothing('configuration'),
+    initConfig: nothing('config.json'),
+    initExample: nothing('example'),
+  }
+}
