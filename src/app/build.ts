@@ -149,6 +149,14 @@ export async function buildGateway(parts: BuildParts) {
     rules: () => live.current().budget,
     spent: () => usage.spentSince(today()),
   })
+  const remembering = openRemembering({ live, db, clock, tell, scrub, notify })
+  listeners.push(remembering.listen)
+  const waking = openWaking({
+    ...{ live, db, clock, tell, inbox, outbox, chats, budget, placeOf },
+    accept: event => intake.accept(event),
+    variable: parts.variable,
+    broke: bug,
+  })
   const commands = gatewayCommands({
     live,
     clock,
@@ -160,10 +168,10 @@ export async function buildGateway(parts: BuildParts) {
     usage,
     budget,
     subagents,
+    jobs: waking.jobs,
+    memory: remembering.memory,
     status: () => report.status(),
   })
-  const remembering = openRemembering({ live, db, clock, tell, scrub, notify })
-  listeners.push(remembering.listen)
   const pairing = openPairing(db, clock, below => randomInt(below))
   const gate = openGate({
     rules: () => live.current().gate,
@@ -181,13 +189,6 @@ export async function buildGateway(parts: BuildParts) {
     letters: (event, text) => letters({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),
     reason: (why, depth) =>
       explainRefusal(why, { depth, max: why === 'too-long' ? maxCharacters : config.queue.maxDepth }),
-  })
-
-  const waking = openWaking({
-    ...{ live, db, clock, tell, inbox, outbox, chats, budget, placeOf },
-    accept: intake.accept,
-    variable: parts.variable,
-    broke: bug,
   })
 
   const webchat = knownChats.webchat({

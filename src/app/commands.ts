@@ -2,9 +2,11 @@
 import { backendNames } from '../base/agent.ts'
 import type { SubAgents } from '../base/agents.ts'
 import type { NewEvent } from '../base/event.ts'
+import type { Jobs } from '../base/jobs.ts'
 import type { Lanes } from '../base/lanes.ts'
+import type { MemoryLog, MemorySearch } from '../base/memory.ts'
 import type { Clock } from '../base/time.ts'
-import { fromWallTime, wallTime } from '../base/zone.ts'
+import { fromWallTime, wallTime, writtenTime } from '../base/zone.ts'
 import { type Budget, openCommands } from '../intake/index.ts'
 import type { Route } from '../run/index.ts'
 import type { Conversations, SessionStore, UsageBook } from '../store/index.ts'
@@ -26,6 +28,8 @@ export interface CommandsParts {
   readonly budget: Budget
   readonly subagents: SubAgents
   readonly status: ReturnType<typeof openStatus>['status']
+  readonly jobs: Jobs
+  readonly memory: MemorySearch & MemoryLog
 }
 
 export function gatewayCommands(parts: CommandsParts) {
@@ -65,6 +69,9 @@ export function gatewayCommands(parts: CommandsParts) {
       month: usage.since(clock.now() - 30 * day),
       budget: parts.budget.view(),
     }),
+    jobs: parts.jobs,
+    memory: parts.memory,
+    time: ms => writtenTime(ms, live.current().timezone),
   })
 }
 

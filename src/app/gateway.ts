@@ -272,6 +272,8 @@ async function listen(
         pairing: gateway.pairing,
         webhook: gateway.waking.webhook,
         sessions: gateway.sessions,
+        jobs: gateway.waking.jobs,
+        memory: gateway.remembering.memory,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,

@@ -1,6 +1,7 @@
 // Commands: what is one, what is not, and what they answer.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { fakeDesks } from '../../test/fakes/desks.ts'
 import { type CommandParts, openCommands } from './commands.ts'
 
 const author = { id: 'owner', name: 'owner', owner: true }
@@ -28,6 +29,8 @@ function setup(given: Partial<CommandParts> = {}) {
     usage: () => ({ today: [], month: [], budget: null }),
     now: () => 0,
     subagents: noSubAgents,
+    ...fakeDesks(),
+    time: ms => new Date(ms).toISOString().slice(0, 16),
     ...given,
   })
   const say = async (text: string, by = author) => {

@@ -2,9 +2,11 @@
 import type { BudgetView } from '../base/budget.ts'
 import type { LaneKey } from '../base/event.ts'
 import type { CommandFrom, CommandRequest, CommandRow } from './command.ts'
+import { type CronParts, cronRow } from './cron-command.ts'
+import { type MemoryParts, memoryRow } from './memory-command.ts'
 import { type SubAgentsParts, subagentsRow } from './subagents.ts'
 
-export interface CommandParts extends SubAgentsParts {
+export interface CommandParts extends SubAgentsParts, CronParts, MemoryParts {
   readonly backends: readonly string[]
   /** Who answers this conversation; null: its own default. */
   answering(lane: LaneKey): { readonly backend: string; readonly model: string | null }
@@ -110,6 +112,8 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
     },
     { names: ['usage'], about: 'Show what was used today and this month.', answer: async () => usageOf(parts.usage()) },
     subagentsRow(parts),
+    cronRow(parts),
+    memoryRow(parts),
     {
       names: ['reload'],
       ownerOnly: true,

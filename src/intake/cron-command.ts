@@ -1,0 +1,69 @@
+// What `/cron` answers: the jobs, and what the owner changes about them.
+import type { Author } from '../base/event.ts'
+import type { JobChange, Jobs, JobView } from '../base/jobs.ts'
+import type { CommandRow } from './command.ts'
+
+export interface CronParts {
+  readonly jobs: Jobs
+  /** A moment, as people read it. */
+  time(ms: number): string
+}
+
+const how = [
+  '`/cron add NAME | SCHEDULE | INSTRUCTION`, such as `/cron add tea | every weekday at 16:00 | Remind me of tea.`',
+  '`/cron pause NAME`, `/cron resume NAME`, `/cron remove NAME`, `/cron run NAME`',
+].join('\n')
+
+export const cronRow = (parts: CronParts): CommandRow => ({
+  names: ['cron'],
+  takes: '[ACTION]',
+  about: 'List the jobs, or: add NAME | SCHEDULE | INSTRUCTION, pause, resume, remove or run NAME.',
+  answer: ({ author, rest }) => obey(parts, author, rest),
+})
+
+async function obey(parts: CronParts, author: Author, rest: string): Promise<string> {
+  const [, verb = '', what = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? []
+  if (verb === '' || (verb === 'list' && what === '')) return listOf(parts, author)
+  const change = changes[verb.toLowerCase() as keyof typeof changes]
+  if (!Object.hasOwn(changes, verb.toLowerCase()) || what === '') return `Write:\n${how}`
+  if (!author.owner) return 'Only the owner of this gateway changes jobs.'
+  return change(parts, what)
+}
+
+const changes = {
+  async add({ jobs, time }, what) {
+    const [name = '', schedule = '', ...instruction] = what.split('|')
+    // What is asked of the agent may have strokes of its own.
+    const given = { name: name.trim(), schedule: schedule.trim(), instruction: instruction.join('|').trim() }
+    if (Object.values(given).includes('')) return `Write:\n${how}`
+    return told(await jobs.add(given), ({ name, words, next }) =>
+      [`Added: ${name}, ${words}. The next runs:`, ...next.map(at => `- ${time(at)}`)].join('\n'),
+    )
+  },
+  pause: async ({ jobs }, name) => told(await jobs.pause(name, true), job => `Paused: ${job.name}.`),
+  resume: async ({ jobs, time }, name) =>
+    told(await jobs.pause(name, false), job => `${job.name} goes on. Next: ${nextOf(job, time)}.`),
+  remove: async ({ jobs }, name) => told(await jobs.remove(name), job => `Removed: ${job.name}, ${job.words}.`),
+  run: async ({ jobs }, name) =>
+    told(
+      await jobs.run(name),
+      job => `${job.name} runs now. Its answer goes to ${job.channel ?? 'the default channel'}.`,
+    ),
+} as const satisfies Record<string, (parts: CronParts, what: string) => Promise<string>>
+
+const told = (change: JobChange, words: (job: JobView) => string): string =>
+  change.ok ? words(change.job) : `Not done. ${change.why}`
+
+const nextOf = ({ paused, next: [first] }: JobView, time: CronParts['time']): string =>
+  paused ? 'paused' : first === undefined ? 'never' : time(first)
+
+async function listOf({ jobs, time }: CronParts, { owner }: Author): Promise<string> {
+  const { jobs: all, troubles } = await jobs.list()
+  const lines = all.map(job => `- ${job.name}: ${job.words}; ${job.paused ? 'paused' : `next ${nextOf(job, time)}`}`)
+  const wrong = troubles.map(({ file, name, why }) => `- ${name} in ${file}: ${why}`)
+  return [
+    ...(lines.length === 0 ? ['There are no jobs.'] : lines),
+    ...(owner && wrong.length > 0 ? ['', '**Cannot be used**', ...wrong] : []),
+    ...(owner && lines.length === 0 ? ['', how] : []),
+  ].join('\n')
+}

@@ -1,0 +1,122 @@
+// `/cron` and `/memory`: what they answer, and to whom.
+import { expect, test } from 'vitest'
+import { briefing, fakeDesks, learnt } from '../../test/fakes/desks.ts'
+import type { CommandRow } from './command.ts'
+import { cronRow } from './cron-command.ts'
+import { memoryRow } from './memory-command.ts'
+
+const owner = { id: '1', name: 'Ada', owner: true }
+const guest = { id: '2', name: 'Bo', owner: false }
+
+function setup(given: Partial<ReturnType<typeof fakeDesks>> = {}) {
+  const desks = { ...fakeDesks(), ...given }
+  const parts = { ...desks, time: (ms: number) => new Date(ms).toISOString().slice(0, 16) }
+  const rows: readonly CommandRow[] = [cronRow(parts), memoryRow(parts)]
+  const say = async (text: string, by = owner) => {
+    const [, name = '', rest = ''] = /^\/(\w+)\s*([\s\S]*)$/.exec(text) ?? []
+    const row = rows.find(({ names }) => names.includes(name)) ?? expect.fail('no such command')
+    return row.answer?.({ lane: 'l', author: by, place: null, key: 'k', rest })
+  }
+  return { ...desks, say, rows }
+}
+
+test('/cron lists the jobs to everybody, and to the owner what is wrong with them', async () => {
+  const { say } = setup()
+  const line = '- briefing: every weekday at 09:00; next 2026-11-17T08:00'
+  expect(await say('/cron', guest)).toBe(line)
+  expect(await say('/cron list')).toBe(`${line}\n\n**Cannot be used**\n- broken in agents.md: no schedule`)
+  const list = async () => ({ jobs: [{ ...briefing, paused: true, next: [] }], troubles: [] })
+  expect(await setup({ jobs: { ...fakeDesks().jobs, list } }).say('/cron')).toBe(
+    '- briefing: every weekday at 09:00; paused',
+  )
+  const none = setup({ jobs: { ...fakeDesks().jobs, list: async () => ({ jobs: [], troubles: [] }) } })
+  expect(await none.say('/cron', guest)).toBe('There are no jobs.')
+  expect(await none.say('/cron')).toContain('/cron add NAME | SCHEDULE | INSTRUCTION')
+})
+
+test('/cron changes jobs for the owner, with the words of the instruction as they are', async () => {
+  const { say, asked } = setup()
+  expect(await say('/cron add tea | every weekday at 9:00 |\nMake tea | or coffee.')).toBe(
+    'Added: tea, every weekday at 09:00. The next runs:\n- 2026-11-17T08:00\n- 2026-11-18T08:00\n- 2026-11-19T08:00',
+  )
+  expect(await say('/cron add tea | sometimes | x')).toBe('Not done. Say when, such as "every 30 minutes".')
+  expect(await say('/cron PAUSE briefing')).toBe('Paused: briefing.')
+  expect(await say('/cron resume briefing')).toBe('briefing goes on. Next: 2026-11-17T08:00.')
+  expect(await say('/cron run briefing')).toBe('briefing runs now. Its answer goes to discord:7.')
+  expect(await say('/cron remove my job')).toBe('Not done. There is no job called "my job".')
+  expect(asked).toEqual([
+    ['add', { name: 'tea', schedule: 'every weekday at 9:00', instruction: 'Make tea | or coffee.' }],
+    ['add', { name: 'tea', schedule: 'sometimes', instruction: 'x' }],
+    ['pause', 'briefing', true],
+    ['pause', 'briefing', false],
+    ['run', 'briefing'],
+    ['remove', 'my job'],
+  ])
+})
+
+test('/cron says how it is written where it is not understood, and changes nothing for a guest', async () => {
+  const { say, asked } = setup()
+  for (const text of [
+    '/cron add',
+    '/cron add tea',
+    '/cron add tea | hourly',
+    '/cron add | a | b',
+    '/cron pause',
+    '/cron constructor x',
+    '/cron toString x',
+  ])
+    expect(await say(text)).toContain('Write:\n`/cron add NAME')
+  for (const text of [
+    '/cron add a | every hour | c',
+    '/cron pause briefing',
+    '/cron run briefing',
+    '/cron remove briefing',
+  ])
+    expect(await say(text, guest)).toBe('Only the owner of this gateway changes jobs.')
+  expect(asked).toEqual([])
+})
+
+test('/memory searches, and whatever is no order is looked for', async () => {
+  const { say, asked } = setup()
+  expect(await say('/memory the train')).toBe('- notes/trip.md: the **train** leaves at nine')
+  expect(await say('/memory deny the cookies')).toBe('Nothing was found.')
+  expect(await say('/memory')).toContain('/memory WORDS')
+  expect(asked).toEqual([
+    ['search', 'the train', 5],
+    ['search', 'deny the cookies', 5],
+  ])
+})
+
+test('/memory shows the changes and decides about them', async () => {
+  const { say, asked } = setup()
+  expect(await say('/memory log')).toBe(
+    '- 7. 2026-11-16T08:00: memory.md, by discord:66, **waits for you**: `-Has a cat.`',
+  )
+  expect(await say('/memory undo')).toBe('Undone: change 7 of memory.md.')
+  expect(await say('/memory undo #7')).toBe('Undone: change 7 of memory.md.')
+  expect(await say('/memory Approve 7')).toBe('Approved: change 7 of memory.md.')
+  expect(await say('/memory deny 9')).toBe('Not done. There is no change 9.')
+  expect(await say('/memory approve')).toContain('number of the change')
+  expect(asked).toEqual([
+    ['log', 10],
+    ['undo', null],
+    ['undo', 7],
+    ['approve', 7],
+    ['deny', 9],
+  ])
+  const none = setup({ memory: { ...fakeDesks().memory, list: async () => [] } })
+  expect(await none.say('/memory log')).toBe('Nothing was changed yet.')
+  const list = async () => [{ ...learnt, events: [], state: 'made' as const, diff: '@@\n+a `b` c' }]
+  expect(await setup({ memory: { ...fakeDesks().memory, list } }).say('/memory log')).toMatch(/by hand: `\+a 'b' c`$/)
+})
+
+test('/memory is for the owner alone', () => {
+  expect(setup().rows.map(({ names, ownerOnly = false }) => [...names, ownerOnly])).toEqual([
+    ['cron', false],
+    ['memory', true],
+  ])
+})
+
+test('both fit into what Discord shows of a command', () => {
+  for (const { about } of setup().rows) expect(about.length).toBeLessThanOrEqual(100)
+})
