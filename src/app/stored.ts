@@ -59,7 +59,7 @@ export const storedSessions = (config: Config): Promise<Stored<SessionsDesk>> =>
     const file = openMirrorFile(
       join(configDir, 'sessions.json'),
       () => `${JSON.stringify(sessions.all(), null, 2)}\n`,
-      0,
+      untilLeft,
       error => {
         trouble = error
       },
@@ -73,6 +73,9 @@ export const storedSessions = (config: Config): Promise<Stored<SessionsDesk>> =>
       },
     }
   })
+
+/** Longer than any command takes: it is written when the desk is left. */
+const untilLeft = 600_000
 
 /** Only looked at and edited: nothing fires here. */
 export const storedJobs = (config: Config): Promise<Stored<Jobs>> =>

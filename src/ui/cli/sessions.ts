@@ -60,8 +60,15 @@ async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   const lines = createInterface({ input: terminal.stdin, output: terminal.stderr })
   try {
     const answer = await new Promise<string>(resolve => {
-      lines.once('close', () => resolve(''))
-      lines.question(question, resolve)
+      const left = () => {
+        terminal.stderr.write('\n')
+        resolve('')
+      }
+      lines.once('close', left)
+      lines.question(question, answer => {
+        lines.off('close', left)
+        resolve(answer)
+      })
     })
     return /^y(es)?$/i.test(answer.trim())
   } finally {
