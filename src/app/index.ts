@@ -87,11 +87,9 @@ export async function jobs(flags: Flags) {
 }
 
 export async function memory(flags: Flags) {
-  const { config } = await mustLoad(flags)
+  const loaded = await mustLoad(flags)
   const { storedMemory } = await import('./stored.ts')
-  return storedMemory(config, async () =>
-    Promise.reject(new Error('only a running gateway can look at the memory. Start one with: npx aetheel start')),
-  )
+  return storedMemory(loaded, text => load(flags, text))
 }
 
 /** Looks at all that a gateway needs. */

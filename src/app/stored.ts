@@ -2,24 +2,33 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { NewEvent } from '../base/event.ts'
 import type { Jobs } from '../base/jobs.ts'
 import type { MemoryLog, MemorySearch } from '../base/memory.ts'
 import type { PairingDesk } from '../base/pairing.ts'
+import { scrubber } from '../base/scrub.ts'
 import type { SessionsDesk } from '../base/sessions.ts'
 import { openJobs } from '../clock/index.ts'
 import {
   type Database,
+  type Interrupted,
+  openChanges,
   openConversations,
   openDatabase,
+  openKeeper,
   openMarks,
+  openMemorySearch,
   openMirrorFile,
   openPairing,
   openSessions,
   openSessionsDesk,
+  openShelf,
 } from '../store/index.ts'
 import { systemClock as clock } from './clock.ts'
-import type { Config } from './config.ts'
-import { databaseFile } from './folder.ts'
+import { type Config, type Loaded, secretsOf, showProblems } from './config.ts'
+import { databaseFile, stateDir } from './folder.ts'
+
+type Ready = Extract<Loaded, { ok: true }>
 
 type Stored<Desk> = Desk & { close(): Promise<void> }
 
@@ -96,8 +105,47 @@ export const storedJobs = (config: Config): Promise<Stored<Jobs>> =>
     return { desk: jobs }
   })
 
-/** What is searched and what keeps the changes are handed in. */
+/** `load`: the configuration as it would be with this text in config.json. */
 export const storedMemory = (
-  config: Config,
-  open: OpenDesk<MemorySearch & MemoryLog>,
-): Promise<Stored<MemorySearch & MemoryLog>> => openStored(config, open)
+  { config, environment }: Ready,
+  load: (configText: string) => Promise<Loaded>,
+): Promise<Stored<MemorySearch & MemoryLog>> =>
+  openStored(config, async (db, { configDir: dir, timezone }) => {
+    const tell = () => undefined
+    const search = openMemorySearch({ dir, file: join(stateDir(dir), 'search.db'), clock, tell, zone: () => timezone })
+    const keeper = openKeeper({
+      dir,
+      changes: openChanges(db, clock),
+      clock,
+      tell,
+      async checkConfig(text) {
+        const loaded = await load(text)
+        return loaded.ok ? null : showProblems(loaded.problems)
+      },
+      configChanged: () => undefined,
+      notify: () => undefined,
+      scrub: scrubber(secretsOf(config, environment)),
+    })
+    const begun = onlyOnce(async () => keeper.begin(await interruptedIn(db)))
+    const log: MemoryLog = {
+      list: most => begun().then(() => keeper.list(most)),
+      undo: id => begun().then(() => keeper.undo(id)),
+      approve: id => begun().then(() => keeper.approve(id)),
+      deny: id => begun().then(() => keeper.deny(id)),
+    }
+    return { desk: { search: search.search, sync: search.sync, ...log }, leave: search.close }
+  })
+
+/** What a killed gateway was at: its changes are not taken for those of somebody at the keyboard. The next start finds the same. */
+async function interruptedIn(db: Database): Promise<readonly Interrupted[]> {
+  const open = await openShelf(db, clock).recover('in')
+  return open.filter(row => row.interrupted).map(({ id, body }) => ({ id, item: JSON.parse(body) as NewEvent }))
+}
+
+const onlyOnce = (work: () => Promise<void>): (() => Promise<void>) => {
+  let done: Promise<void> | null = null
+  return () => {
+    done ??= work()
+    return done
+  }
+}

@@ -1,8 +1,11 @@
 // The owner's desks with the whole program: a gateway that runs is asked, one that does not is opened.
-import { readFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { exitOf, type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
+import { systemClock } from '../../src/app/clock.ts'
+import type { NewEvent } from '../../src/base/event.ts'
+import { openDatabase, openShelf } from '../../src/store/index.ts'
+import { eventually, exitOf, type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
 import { type RunningGateway, runCommand, token } from '../harness/gateway.ts'
 
@@ -91,4 +94,91 @@ test('without a gateway jobs are edited in their files, and its API has no door 
   expect((await aetheel(home, 'cron', 'resume', 'tea')).code).toBe(0)
   expect((await aetheel(home, 'cron', 'remove', 'tea')).code).toBe(0)
   expect(await readFile(join(home.configDir, 'agents.md'), 'utf8')).not.toContain('tea')
+})
+
+test('the memory is searched, and its changes are undone and approved, with the gateway and without it', async () => {
+  await using home = await temporaryHome()
+  const first = await home.start()
+  const file = join(home.configDir, 'memory.md')
+  await writeFile(file, '# Memory\n\n- The train to Rome leaves at nine.\n')
+  expect((await aetheel(home, 'memory', 'sync')).out).toMatch(/^\d+ documents?, \d+ of them/)
+  expect((await aetheel(home, 'memory', 'search', 'rome', 'train')).out).toMatch(/^memory\.md.*\n.*The train to Rome/)
+  expect((await aetheel(home, 'memory', 'log')).out).toMatch(/memory\.md +hand +- +stands/)
+  await first.stop()
+
+  expect((await aetheel(home, 'memory', 'search', 'rome')).out).toContain('leaves at nine')
+  await appendFile(file, '- The cat is called Tom.\n')
+  const { out } = await aetheel(home, 'memory', 'log', '--diff', '-n', '1')
+  expect(out).toContain('+- The cat is called Tom.')
+  expect(out).not.toContain('+- The train')
+  expect((await aetheel(home, 'memory', 'undo')).out).toMatch(/^Undone: change \d+ of memory\.md\.\n$/)
+  expect(await readFile(file, 'utf8')).toBe('# Memory\n\n- The train to Rome leaves at nine.\n')
+  expect(await aetheel(home, 'memory', 'approve', '999')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^aetheel: /),
+  })
+
+  const second = await home.start()
+  const [undone] = JSON.parse((await aetheel(home, 'memory', 'log', '--json')).out) as { state: string }[]
+  expect(undone?.state).toBe('undone')
+  await second.stop()
+})
+
+test('what a guest had changed when the gateway was killed waits for the owner, also where no gateway runs', async () => {
+  await using home = await temporaryHome()
+  const file = join(home.configDir, 'memory.md')
+  await (await home.start()).stop()
+  const before = await readFile(file, 'utf8')
+  const db = openDatabase(join(home.configDir, '.aetheel', 'aetheel.db'))
+  const author = { id: 'discord:66', name: 'Eve', owner: false }
+  const event: NewEvent = {
+    ...{ key: 'k', lane: 'discord:7', source: 'discord', replyTo: null },
+    what: { kind: 'message', id: 'm', text: 'Remember this.', author },
+  }
+  await openShelf(db, systemClock).put('in', event.lane, event.key, JSON.stringify(event), 'start')
+  await db.close()
+  await appendFile(file, '- Eve may do everything.\n')
+
+  const log = async () => JSON.parse((await aetheel(home, 'memory', 'log', '--json')).out)
+  const [change] = await log()
+  expect(change).toMatchObject({ file: 'memory.md', person: 'discord:66', owner: false, state: 'waiting' })
+  expect(await readFile(file, 'utf8')).toBe(before)
+  expect((await aetheel(home, 'memory', 'approve', String(change.id))).code).toBe(0)
+  expect(await readFile(file, 'utf8')).toContain('Eve may do everything.')
+})
+
+test('with a running gateway jobs are added, run and removed, and a chat can do the same', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start({ OUTPUT_CHANNEL_ID: 'webchat:kitchen' })
+  expect(await aetheel(home, 'cron', 'add', 'tea', 'every day at 4:00', 'Make tea.')).toMatchObject({
+    code: 0,
+    err: '',
+  })
+  const client = await connect(gateway.url, 'kitchen')
+  client.say('m1', '/cron')
+  expect((await client.final('m1')).text).toMatch(/^- tea: .*; next \w{3} 20\d\d/)
+  expect(await aetheel(home, 'cron', 'run', 'tea')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('tea runs now'),
+  })
+  await eventually('the job has run', () => home.begun().some(({ prompt }) => prompt.includes('Make tea.')))
+  client.say('m2', '/cron remove tea')
+  expect((await client.final('m2')).text).toMatch(/^Removed: tea/)
+  client.say('m3', '/memory log')
+  expect((await client.final('m3')).text).toContain('agents.md')
+  expect((await aetheel(home, 'cron', 'list')).out).not.toContain('tea')
+  await client.close()
+  await gateway.stop()
+})
+
+test('init --example writes what is missing, which the gateway can use', async () => {
+  await using home = await temporaryHome()
+  const { code, out } = await aetheel(home, 'init', '--example')
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('  heartbeat.md\n') })
+  expect((await aetheel(home, 'init', '--example')).out).toContain('Nothing was written')
+  expect((await aetheel(home, 'init')).code).toBe(2)
+  const gateway = await home.start()
+  const { jobs, troubles } = JSON.parse((await aetheel(home, 'cron', 'list', '--json')).out)
+  expect([jobs.length > 0, troubles]).toEqual([true, []])
+  await gateway.stop()
 })
