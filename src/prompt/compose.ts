@@ -2,8 +2,8 @@
 import { behalfOf, type NewEvent } from '../base/event.ts'
 import { attachedLine } from './attached.ts'
 import { defused, senderLine } from './sender.ts'
-import { webhookWords } from './webhook.ts'
 import { assignmentWords, reportWords } from './subagents.ts'
+import { webhookWords } from './webhook.ts'
 
 export interface PromptParts {
   readonly text: string
@@ -30,7 +30,13 @@ export const wordsOf = (event: NewEvent): string => {
 }
 
 /** The text stands complete and verbatim at the end; with nothing to add, it is all there is. */
-export const composePrompt = ({ text, history = '', interrupted = false, note = null, collected = [] }: PromptParts): string => {
+export const composePrompt = ({
+  text,
+  history = '',
+  interrupted = false,
+  note = null,
+  collected = [],
+}: PromptParts): string => {
   const before: string[] = []
   if (history !== '') before.push(history)
   if (note !== null) before.push(note)
