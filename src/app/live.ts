@@ -4,6 +4,8 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/time.ts'
+import { type WallTime, wallTime } from '../base/zone.ts'
+import { localTime } from './clock.ts'
 import { type Config, type Loaded, showProblems } from './config.ts'
 import { eachOption } from './config-options.ts'
 
@@ -11,6 +13,8 @@ type Good = Extract<Loaded, { ok: true }>
 
 export interface LiveConfig {
   current(): Config
+  /** What a clock on the owner's wall shows then. */
+  wall(ms: number): WallTime
   reload(): Promise<Reloaded>
   /** As it would be with this text in config.json. */
   load(configText: string): Promise<Loaded>
@@ -52,6 +56,8 @@ export function openLiveConfig({ loaded, load, told }: LiveParts): LiveConfig {
 
   return {
     current: () => config,
+    // Intl is 8 MB, and nobody who lives by the clock of the machine needs it.
+    wall: ms => (good.isSet('timezone') ? wallTime(ms, config.timezone) : localTime(ms)),
     load,
     /** One after the other: whoever asks is told of the file as it is then. */
     reload() {

@@ -51,7 +51,7 @@ export function openRemembering({ live, db, clock, tell, scrub, notify }: Rememb
     },
     scrub,
   })
-  const archive = openArchive({ db, dir, clock, zone, failed: failed('messages') })
+  const archive = openArchive({ db, dir, clock, wall: live.wall, failed: failed('messages') })
   const search = openMemorySearch({ dir, file: join(stateDir(dir), 'search.db'), clock, tell, zone })
   const records = { dir, newId: randomUUID, now: clock.now }
   const brain = openBrain({ ...records, failed: failed('brain.json') })

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Letter } from '../base/chat.ts'
 import type { Happening, LaneKey, NewEvent } from '../base/event.ts'
-import { type WallTime, wallTime } from '../base/zone.ts'
+import type { WallTime } from '../base/zone.ts'
 
 export interface ArchiveRow {
   readonly id: number
@@ -84,16 +84,6 @@ export const dayOf = ({ year, month, day }: WallTime): string =>
   `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
 
 const two = (n: number) => String(n).padStart(2, '0')
-
-/** UTC is told without Intl, which is 8 MB. */
-export function wallTimeIn(ms: number, zone: string): WallTime {
-  if (zone !== 'UTC') return wallTime(ms, zone)
-  const at = new Date(ms)
-  return {
-    ...{ year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, day: at.getUTCDate() },
-    ...{ hour: at.getUTCHours(), minute: at.getUTCMinutes() },
-  }
-}
 
 /**
  * Two lanes never share a name, also where a file system does not tell `A` from `a`. Anything but plain names gets a hash behind

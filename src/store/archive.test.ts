@@ -19,6 +19,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Happening } from '../base/event.ts'
+import { wallTime } from '../base/zone.ts'
 import { fileNameOf } from './archive-lines.ts'
 import { migrations } from './database.ts'
 import { type Archive, type Database, openArchive, openDatabase, openShelf } from './index.ts'
@@ -44,7 +45,7 @@ afterEach(async () => {
 })
 
 const archive = (zone = 'UTC', on: Database = db): Archive =>
-  openArchive({ db: on, dir, clock, zone: () => zone, failed: error => failures.push(error) })
+  openArchive({ db: on, dir, clock, wall: ms => wallTime(ms, zone), failed: error => failures.push(error) })
 
 const ada = { id: '1', name: 'Ada', owner: true }
 let serial = 0
@@ -313,5 +314,5 @@ async function killedBeforeTheMark(): Promise<void> {
   const writeLightly = () => {
     throw new Error('killed')
   }
-  await openArchive({ db: { ...db, writeLightly }, dir, clock, zone: () => 'UTC', failed: () => undefined }).flush()
+  await openArchive({ db: { ...db, writeLightly }, dir, clock, wall: ms => wallTime(ms, 'UTC'), failed: () => undefined }).flush()
 }

@@ -1,8 +1,9 @@
 // What was said, in files that people and the agent read: messages/*.jsonl and conversations/*.md. Written after the commit, from the same rows.
 import { join } from 'node:path'
 import type { Clock } from '../base/time.ts'
+import type { WallTime } from '../base/zone.ts'
 import { endOf, fulfil, type Intent, rotate } from './archive-files.ts'
-import { type ArchiveRow, dayOf, fileNameOf, messageOf, paragraphOf, wallTimeIn } from './archive-lines.ts'
+import { type ArchiveRow, dayOf, fileNameOf, messageOf, paragraphOf } from './archive-lines.ts'
 import type { Database } from './database.ts'
 
 export interface ArchiveParts {
@@ -10,8 +11,8 @@ export interface ArchiveParts {
   /** The workspace. */
   readonly dir: string
   readonly clock: Clock
-  /** The time zone of days and hours in conversations/. */
-  zone(): string
+  /** What a clock on the wall shows then: the days and hours in conversations/. */
+  wall(ms: number): WallTime
   /** Told once while it lasts. Nothing is lost: it is tried again. */
   failed(error: unknown): void
 }
@@ -36,7 +37,7 @@ interface Plan {
   readonly files: readonly Intent[]
 }
 
-export function openArchive({ db, dir, clock, zone, failed }: ArchiveParts): Archive {
+export function openArchive({ db, dir, clock, wall, failed }: ArchiveParts): Archive {
   const sql = {
     // The condition of the index, word for word: else SQLite would look at every row there is.
     next: db.prepare(
@@ -84,10 +85,10 @@ export function openArchive({ db, dir, clock, zone, failed }: ArchiveParts): Arc
       const message = messageOf(row)
       if (!message) continue
       const name = fileNameOf(row.lane)
-      const wall = wallTimeIn(row.at, zone())
-      const day = dayOf(wall)
+      const shown = wall(row.at)
+      const day = dayOf(shown)
       put(join('messages', `${name}.jsonl`), '', `${JSON.stringify(message)}\n`)
-      put(join('conversations', `${name}-${day}.md`), `# ${name}, ${day}\n\n`, paragraphOf(message, wall))
+      put(join('conversations', `${name}-${day}.md`), `# ${name}, ${day}\n\n`, paragraphOf(message, shown))
     }
     const files: Intent[] = []
     for (const [path, { head, texts }] of pieces) files.push(await intentOf(path, head, texts))
