@@ -39,10 +39,15 @@ type OpenDesk<Desk> = (
 ) => Promise<{ readonly desk: Desk; readonly leave?: () => Promise<void> }>
 
 /** Rejects where no gateway has been, and while one that cannot be reached holds the database. */
-async function openStored<Desk extends object>(config: Config, open: OpenDesk<Desk>): Promise<Stored<Desk>> {
-  const file = databaseFile(config.configDir)
+async function openStored<Desk extends object>(
+  config: Config,
+  open: OpenDesk<Desk>,
+  { orNew = false } = {},
+): Promise<Stored<Desk>> {
+  const kept = databaseFile(config.configDir)
+  const file = orNew && !existsSync(kept) && existsSync(config.configDir) ? ':memory:' : kept
   // To make one here would hide that the folder is the wrong one.
-  if (!existsSync(file))
+  if (file === kept && !existsSync(file))
     throw new Error(
       `no gateway has run in ${config.configDir} yet. Start it once, or name its folder with --config-dir.`,
     )
@@ -88,22 +93,27 @@ const untilLeft = 600_000
 
 /** Only looked at and edited: nothing fires here. */
 export const storedJobs = (config: Config): Promise<Stored<Jobs>> =>
-  openStored(config, async (db, { configDir, timezone }) => {
-    const { jobs } = openJobs({
-      dir: configDir,
-      clock,
-      zone: () => timezone,
-      marks: openMarks(db, clock),
-      tell: () => undefined,
-      run: async () => ({ ok: false, output: '' }),
-      busy: () => false,
-      placeOf: () => null,
-      broke(error) {
-        throw error
-      },
-    })
-    return { desk: jobs }
-  })
+  openStored(
+    config,
+    async (db, { configDir, timezone }) => {
+      const { jobs } = openJobs({
+        dir: configDir,
+        clock,
+        zone: () => timezone,
+        marks: openMarks(db, clock),
+        tell: () => undefined,
+        run: async () => ({ ok: false, output: '' }),
+        busy: () => false,
+        placeOf: () => null,
+        broke(error) {
+          throw error
+        },
+      })
+      return { desk: jobs }
+    },
+    // What is planned stands in the files; a workspace that was never run has no marks yet.
+    { orNew: true },
+  )
 
 /** `load`: the configuration as it would be with this text in config.json. */
 export const storedMemory = (

@@ -314,5 +314,11 @@ async function killedBeforeTheMark(): Promise<void> {
   const writeLightly = () => {
     throw new Error('killed')
   }
-  await openArchive({ db: { ...db, writeLightly }, dir, clock, wall: ms => wallTime(ms, 'UTC'), failed: () => undefined }).flush()
+  await openArchive({
+    db: { ...db, writeLightly },
+    dir,
+    clock,
+    wall: ms => wallTime(ms, 'UTC'),
+    failed: () => undefined,
+  }).flush()
 }
