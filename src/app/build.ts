@@ -1,5 +1,5 @@
 // Puts the parts together. Only wiring: an `if` about behaviour here means that a part is missing.
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { TurnEnd } from '../base/agent.ts'
@@ -11,6 +11,7 @@ import { readPlace } from '../base/place.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { chats as knownChats } from '../chat/index.ts'
+import { openCalls, openDesk, openEquipment, openTools } from '../hooks/index.ts'
 import { openBudget, openGate, openIntake } from '../intake/index.ts'
 import {
   assemble,
@@ -21,7 +22,7 @@ import {
   recallHistory,
   wordsOf,
 } from '../prompt/index.ts'
-import { openRoutes, openSubAgents, openTurns, type Scratch } from '../run/index.ts'
+import { openRoutes, openSubAgents, openTurns, type Scratch, toolsWayOf, withWords } from '../run/index.ts'
 import {
   explainRefusal,
   finalKey,
@@ -29,6 +30,7 @@ import {
   openDelivery,
   openDrafts,
   openLetters,
+  openSaying,
   wordingFor,
   wordingOf,
 } from '../send/index.ts'
@@ -74,10 +76,14 @@ export interface BuildParts {
   readonly clock: Clock
   readonly log: Logger
   readonly version: string
+  /** What starts the MCP server of the gateway. */
+  readonly bridge: { readonly command: string; readonly args: readonly string[] }
   scrub(text: string): string
   ready(): boolean
   /** A variable of the environment. */
   variable(name: string): string | null
+  /** Where the gateway listens, once it does. */
+  url(): string
 }
 
 export type Gateway = Awaited<ReturnType<typeof buildGateway>>
@@ -222,6 +228,28 @@ export async function buildGateway(parts: BuildParts) {
   if (!discord) connected.resolve()
   listeners.push(signal => signal.type === 'chat-ready' && connected.resolve())
 
+  const desk = openDesk({
+    tools: openTools({
+      formatTime: dateFormat(() => live.current().timezone),
+      speech: openSaying({ chats, attached, outbox }),
+    }),
+    newKey: () => randomBytes(32).toString('base64url'),
+    broke: (tool, error) => log.error({ err: error, tool }, 'a tool broke'),
+  })
+  const equipment = openEquipment({
+    desk,
+    calls: openCalls({
+      workspace: config.configDir,
+      desk,
+      trouble: error => tell({ type: 'workspace-trouble', file: 'ipc/calls', why: String(error) }),
+    }),
+    servers: () => live.current().mcpServers,
+    own: () => live.current().gatewayTools,
+    wayOf: toolsWayOf,
+    bridge: parts.bridge,
+    url: parts.url,
+  })
+
   const systemPrompt = async () => {
     const [sections, skills] = await Promise.all([workspace.read(), workspace.skills()])
     const { configDir, allowedTools } = live.current()
@@ -248,7 +276,7 @@ export async function buildGateway(parts: BuildParts) {
       }
     },
     systemPrompt,
-    equip: () => ({ mcpServers: live.current().mcpServers, leave: () => undefined }),
+    equip: equipment.equip,
     hook: waking.hook,
     attend: remembering.keeper.attend,
     compose: ({ event, earlier, history: said, resumed, interrupted }) =>
@@ -303,6 +331,7 @@ export async function buildGateway(parts: BuildParts) {
     gate,
     pairing,
     sessions: openSessionsDesk(sessions, conversations, clock),
+    desk,
     report,
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
     deliver,
@@ -318,7 +347,13 @@ export async function buildGateway(parts: BuildParts) {
       const [{ backend, model }] = route(latest.lane, 'message')
       const session = await sessions.find(latest.lane, backend.name)
       if (!session) return
-      const turn = { ...sampleTurn(live.current()), model, systemPrompt: await systemPrompt() }
+      const { mcpServers, words } = equipment.ahead(latest.lane, backend.name)
+      const turn = {
+        ...sampleTurn(live.current()),
+        model,
+        mcpServers,
+        systemPrompt: withWords(await systemPrompt(), words),
+      }
       await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
     },
     async forgetOld(signal: AbortSignal) {
@@ -341,6 +376,15 @@ async function soon(work: Promise<void>, clock: Clock): Promise<void> {
   const done = new AbortController()
   await Promise.race([work, clock.sleep(2000, done.signal)])
   done.abort()
+}
+
+/** For times that may be far away. */
+function dateFormat(own: () => string): (ms: number, zone: string | null) => string {
+  return (ms, zone) =>
+    new Intl.DateTimeFormat('en-GB', {
+      timeZone: zone ?? own(),
+      ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+    }).format(ms)
 }
 
 /** The zone is looked up with the first time to be told: Intl is 8 MB and 13 ms. */

@@ -156,6 +156,7 @@ test('MCP servers: programs and addresses by name, as JSON or as its text', () =
     '{',
     { 'a b': { command: 'x' } },
     { a: {} },
+    { aetheel: { command: 'x' } },
     { a: { url: 'file:///x' } },
     { a: { command: 'x', cwd: '/' } },
   ])

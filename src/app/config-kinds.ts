@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { type BackendName, backendNames, type McpServer, resolveBackendName } from '../base/agent.ts'
+import { ownServer } from '../base/tools.ts'
 
 export interface Kind<T> {
   readonly schema: v.GenericSchema<unknown, T>
@@ -59,7 +60,7 @@ export const route: Kind<Route> = {
   allowed: 'a backend, or with its model such as codex/gpt-5, or {"backend", "model"}',
 }
 
-const serverName = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/))
+const serverName = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/), v.notValue(ownServer))
 const texts = v.record(v.pipe(v.string(), v.minLength(1)), v.string())
 const server = v.union([
   v.strictObject({
@@ -77,8 +78,7 @@ export const mcpServers: Kind<readonly McpServer[]> = {
     v.record(serverName, server),
     v.transform(servers => Object.entries(servers).map(([name, one]): McpServer => ({ name, ...one }))),
   ),
-  allowed:
-    'an object of servers by name (letters, digits, - and _), each {"command", "args", "env"} or {"url", "headers"}',
+  allowed: `an object of servers by name (letters, digits, - and _; ${ownServer} is the gateway's own), each {"command", "args", "env"} or {"url", "headers"}`,
 }
 
 /** A credential: goes into headers, links and cookies, so it can hold neither blanks nor anything beyond ASCII. */

@@ -144,6 +144,13 @@ export const options = {
     secret: true,
     description: 'MCP servers for the agent, by name, handed to each backend in the form it reads.',
   }),
+  'mcp.own': option({
+    env: 'GATEWAY_TOOLS',
+    kind: yesOrNo,
+    default: true,
+    description:
+      'Offer the agent the tools of the gateway itself: sending messages, jobs, memory, facts, tasks, sub-agents.',
+  }),
   allowed_tools: option({
     live: true,
     env: 'ALLOWED_TOOLS',

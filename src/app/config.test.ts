@@ -26,6 +26,7 @@ test('nothing set gives the defaults', async () => {
     },
     models: {},
     mcpServers: [],
+    gatewayTools: true,
     allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
     permissionMode: 'bypassPermissions',
     anthropic: { apiKey: null },
@@ -181,6 +182,7 @@ test('every option can be set by its variable, and those in config.json by their
     'models.hook': 'echo',
     'models.webhook': 'gemini/flash',
     'budget.source_usd': 'heartbeat=1, cron=2.50',
+    'mcp.own': 'no',
     'mcp.servers': '{"notes":{"command":"notes-server"}}',
   }
   for (const [key, { env, outsideFile }] of eachOption()) {

@@ -43,6 +43,8 @@ export interface Config {
   }
   readonly models: Readonly<Partial<Record<Task, Route>>>
   readonly mcpServers: readonly McpServer[]
+  /** Whether agents get the tools of the gateway itself. */
+  readonly gatewayTools: boolean
   readonly allowedTools: readonly string[]
   readonly permissionMode: PermissionMode
   readonly anthropic: { readonly apiKey: string | null }
@@ -219,6 +221,7 @@ function configFrom(values: Values, configDir: string, vars: Variables): Config 
     },
     models: routesIn(values),
     mcpServers: values['mcp.servers'],
+    gatewayTools: values['mcp.own'],
     allowedTools: values.allowed_tools,
     permissionMode: values.permission_mode,
     anthropic: { apiKey: values['anthropic.api_key'] },

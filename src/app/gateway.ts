@@ -56,6 +56,7 @@ export async function openGateway(
   const folder = await openStateFolder(config.configDir).catch(cannot)
   const db = await openOwnDatabase(folder, config)
   let ready = false
+  let url = ''
   let lives = false
   const closeHttp = new AbortController()
   try {
@@ -91,12 +92,15 @@ export async function openGateway(
       scrub,
       ready: () => ready,
       variable: name => loaded.environment[name] ?? null,
+      url: () => url,
+      bridge: { command: process.execPath, args: [join(productRoot(), 'bin', 'mcp-bridge.mjs')] },
     })
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
     await gateway.remembering.begin((await gateway.inbox.waiting()).filter(({ interrupted }) => interrupted))
     // What a killed gateway was to do on leaving is not for one that comes.
     await gateway.inbox.cancel(lastLane)
     const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
+    url = http.url
     // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
     const closed = runGateway({ live, gateway, backends, http, closeHttp, folder, db, log, stop })
     lives = true
@@ -274,6 +278,7 @@ async function listen(
         sessions: gateway.sessions,
         jobs: gateway.waking.jobs,
         memory: gateway.remembering.memory,
+        tools: gateway.desk,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,

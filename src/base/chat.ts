@@ -63,8 +63,12 @@ export interface Letter {
   readonly files?: readonly string[]
 }
 
-/** The event that a letter or a draft of this key tells of. */
+/** The event that a letter or a draft of this key tells of; for what an agent said on the way (`#said-…#final`), that saying. */
 export const eventOfLetter = (key: string): string => key.replace(/#(?:draft|final(?:-\d+)?|notice-[^#]*)$/, '')
+
+/** What an agent says in the middle of a turn is like an event of its own: each saying of it once. */
+export const sayingKey = (eventKey: string, mark: string): string => `${eventKey}#said-${mark}`
+export const eventOfSaying = (key: string): string => key.replace(/#said-[^#]*$/, '')
 
 /** What a chat remembers over a restart. A kill does not undo what was put, a power cut may. */
 export interface ChatMemory {

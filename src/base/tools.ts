@@ -39,9 +39,15 @@ export interface Tool {
   call(args: ToolArguments, caller: Caller, signal: AbortSignal): Promise<ToolAnswer>
 }
 
+export type OfferedTool = Pick<Tool, 'name' | 'about' | 'takes' | 'readOnly'>
+
 /** The tools as they are offered to one run. */
 export interface ToolDesk {
-  list(): readonly Pick<Tool, 'name' | 'about' | 'takes' | 'readOnly'>[]
+  /** What this key may ask for; null: nobody has such a key. */
+  list(key: string): readonly OfferedTool[] | null
   /** Never rejects: what goes wrong is an answer. */
   call(key: string, tool: string, args: unknown, signal: AbortSignal): Promise<ToolAnswer>
 }
+
+/** How the gateway's own MCP server is called; nobody else's may be. */
+export const ownServer = 'aetheel'

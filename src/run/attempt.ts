@@ -28,8 +28,11 @@ export interface AttemptParts {
     readonly timezone: () => string
   }
   systemPrompt(event: NewEvent, backend: string): Promise<string>
-  /** The MCP servers for this run; `leave` when it is over. */
-  equip(taken: Taken<NewEvent>, backend: string): { readonly mcpServers: readonly McpServer[]; leave(): void }
+  /** The MCP servers for this run, and what its system prompt must say of its tools; `leave` when it is over. */
+  equip(
+    taken: Taken<NewEvent>,
+    backend: string,
+  ): { readonly mcpServers: readonly McpServer[]; readonly words: string; leave(): void }
   /** Puts the words of the events, and what must be said around them, into one prompt. */
   compose(prompt: {
     event: NewEvent
@@ -90,13 +93,14 @@ export function openAttempts(parts: AttemptParts) {
     const began = clock.now()
     if (beginsAnew(taken)) await sessions.forget(lane, backend.name)
     const known = await sessions.find(lane, backend.name)
-    const [systemPrompt, session] = await Promise.all([
+    const [prompted, session] = await Promise.all([
       parts.systemPrompt(taken.item, backend.name),
       sessionFor(lane, backend, known),
     ])
     const { silenceMs, ceilingMs, timezone: _, ...wishes } = parts.settings()
     const prompt = promptFor(taken, known)
-    const { mcpServers, leave } = parts.equip(taken, backend.name)
+    const { mcpServers, words, leave } = parts.equip(taken, backend.name)
+    const systemPrompt = withWords(prompted, words)
     const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...wishes }
     tell({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
     const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
@@ -227,6 +231,10 @@ const standsAlone = ({ what: { kind } }: NewEvent) =>
 
 const beginsAnew = ({ item, attempt, retries, interrupted }: Taken<NewEvent>) =>
   standsAlone(item) && attempt === 1 && retries === 0 && !interrupted
+
+/** Behind all else: the longest part stays the same from turn to turn. */
+export const withWords = (systemPrompt: string, words: string): string =>
+  words === '' ? systemPrompt : `${systemPrompt}\n\n${words}`
 
 const personOf = (event: NewEvent) => behalfOf(event).person
 

@@ -31,6 +31,8 @@ export interface Dialect {
   readonly countsSteps: boolean
   /** What else of a turn's wishes it cannot honour, a sentence each. */
   ignores(turn: Turn): readonly string[]
+  /** It takes no MCP servers. */
+  readonly mcp?: false
   /** How it stays up between turns; null: it cannot. */
   readonly warm: Warm | null
 }

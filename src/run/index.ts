@@ -1,5 +1,14 @@
 // One turn of one agent.
-export { type BackendParts, type Choice, chooseBackend, dialects, openBackend, pathHint } from './backends/index.ts'
+export { withWords } from './attempt.ts'
+export {
+  type BackendParts,
+  type Choice,
+  chooseBackend,
+  dialects,
+  openBackend,
+  pathHint,
+  toolsWayOf,
+} from './backends/index.ts'
 export { type Login, loginOf } from './login.ts'
 export { openPool } from './pool.ts'
 export { treeMemory } from './proc.ts'

@@ -112,7 +112,7 @@ export function openTestTurns(
       action: (label, phase) => shown.push(`${label} ${phase}`),
       close: async () => undefined,
     }),
-    equip: () => ({ mcpServers: [], leave: () => undefined }),
+    equip: () => ({ mcpServers: [], words: '', leave: () => undefined }),
     hook: async name => {
       const instruction = given.hooks?.[name]
       if (instruction === undefined) return null

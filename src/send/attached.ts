@@ -6,6 +6,8 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 export interface Attached {
   /** Paths within the workspace, each once. */
   linkedIn(text: string): readonly string[]
+  /** A path within the workspace that may leave it. */
+  maySend(path: string): boolean
   /** Null: it is not there any more, or may not be sent. */
   read(path: string): Promise<Uint8Array | null>
 }
@@ -37,6 +39,7 @@ export function openAttached(workspace: string): Attached {
       }
       return [...found]
     },
+    maySend: path => find(path) !== null,
     async read(path) {
       const file = find(path)
       return file === null ? null : readFile(file).catch(() => null)

@@ -1,5 +1,5 @@
 // What was said in a conversation, read back from the same rows that carried it.
-import { eventOfLetter, type Letter } from '../base/chat.ts'
+import { eventOfLetter, eventOfSaying, type Letter } from '../base/chat.ts'
 import type { LaneKey, NewEvent } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
 import type { Database } from './database.ts'
@@ -55,7 +55,7 @@ export function openHistory(db: Database): History {
       const asked = new Set(rows.filter(row => row.box === 'in' && row.state === 'done').flatMap(row => idOf(row)))
       // What was said here unasked belongs to it too, unless it was said in this very conversation and before.
       const isNews = (row: Row) => {
-        const origin = event.get(eventOfLetter(row.key)) as { id: number; lane: string } | undefined
+        const origin = event.get(eventOfSaying(eventOfLetter(row.key))) as { id: number; lane: string } | undefined
         return !origin || origin.lane !== lane || origin.id > after
       }
       return rows.flatMap(row => {

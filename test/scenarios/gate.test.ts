@@ -51,6 +51,8 @@ async function inn(env: Record<string, string> = {}) {
     ...{ live, db, scratch, backends, clock, log, version: '0', scrub },
     ready: () => true,
     variable: () => null,
+    url: () => '',
+    bridge: { command: '', args: [] },
   })
   await gateway.workspace.bootstrap()
   const letters: Letter[] = []

@@ -61,6 +61,12 @@ export function chooseBackend(wanted: string | null, parts: BackendParts): Choic
   }
 }
 
+/** How a backend can be given tools of ours; `none`: it uses no tools. */
+export function toolsWayOf(name: string): 'mcp' | 'files' | 'none' {
+  if (name === 'echo') return 'none'
+  return dialects.find(one => one.name === name)?.mcp === false ? 'files' : 'mcp'
+}
+
 /** By its name; null: we do not have it. `hint`: what else to do where its program is missing. */
 export function openBackend(name: string, parts: BackendParts, hint = ''): Backend | null {
   if (name === 'echo') return echo(parts.clock, 'This is the echo backend: it repeats what you write.')

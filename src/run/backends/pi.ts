@@ -45,6 +45,7 @@ export const pi: Dialect = {
   name: 'pi',
   takesSessionIds: true,
   countsSteps: false,
+  mcp: false,
   install: 'Install it with `npm install -g @earendil-works/pi-coding-agent` and log in once with `pi`.',
   credentials: { variables: keys, files: ['.pi/agent/auth.json', '.pi/agent/models.json'] },
   files: () => ({}),

@@ -35,6 +35,10 @@ export const readMessage = (request: IncomingMessage, limit: number) =>
 export const readDecision = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, decision, '{"approve":"CODE","owner":false} or {"deny":"CODE"}')
 
+/** What is called is for the tool to say. */
+export const readCall = (request: IncomingMessage, limit: number) =>
+  readJson(request, limit, v.object({ arguments: v.optional(v.unknown()) }), '{"arguments":{…}}')
+
 export const readJson = async <T>(
   request: IncomingMessage,
   limit: number,

@@ -4,6 +4,7 @@ import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
 import type { SessionsDesk } from '../../base/sessions.ts'
 import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
+import type { ToolDesk } from '../../base/tools.ts'
 import type { ReceiveWebhook } from '../../base/webhook.ts'
 
 export interface HttpOptions {
@@ -30,6 +31,8 @@ export interface HttpOptions {
   readonly memory?: MemorySearch & MemoryLog
   /** Missing: there are no webhooks. */
   readonly webhook?: ReceiveWebhook
+  /** The gateway's own tools for its agents; missing: there are none. */
+  readonly tools?: ToolDesk
   warn(fields: object, text: string): void
   readonly limits?: Partial<HttpLimits>
 }

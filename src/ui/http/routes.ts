@@ -11,12 +11,14 @@ import { openHooks } from './hooks.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
+import { callTool, listTools, toolsPath } from './tools.ts'
 
 export const makeRoutes = (
   options: HttpOptions,
   limits: HttpLimits,
   assets: Assets,
 ): ((path: string) => readonly Route[]) => {
+  const { tools } = options
   const routes: Readonly<Record<string, Route | readonly Route[]>> = {
     '/': { method: 'GET', access: 'open', answer: exchange => redirect(exchange, `/chat${exchange.url.search}`) },
     '/chat': {
@@ -56,6 +58,13 @@ export const makeRoutes = (
       { method: 'POST', access: 'token', answer: exchange => decidePairing(exchange, options, limits.bodyBytes) },
     ],
     ...deskRoutes(options, limits),
+    // Open as far as the token goes: they ask for a key of their own.
+    ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
+  }
+  const oneTool: Route | undefined = tools && {
+    method: 'POST',
+    access: 'open',
+    answer: (exchange, _, signal) => callTool(exchange, tools, signal),
   }
   const file: Route = {
     method: 'GET',
@@ -66,6 +75,7 @@ export const makeRoutes = (
   return path => {
     const hook = hooks(path)
     if (hook) return [{ method: 'POST', access: 'open', anyHost: true, answer: hook }]
+    if (oneTool && path.startsWith(`${toolsPath}/`)) return [oneTool]
     return [(Object.hasOwn(routes, path) ? routes[path] : undefined) ?? (assets.has(path) ? file : [])].flat()
   }
 }

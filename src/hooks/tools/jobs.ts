@@ -1,0 +1,74 @@
+// Jobs by tools: what the agent does when time passes, written into the same files as by hand.
+import type { JobChange, Jobs, JobView } from '../../base/jobs.ts'
+import type { Tool, ToolAnswer } from '../../base/tools.ts'
+import { done, excerpt, lines, refused, tool } from './tool.ts'
+
+/** A time in words, in this zone; null: the gateway's own. */
+export type FormatTime = (ms: number, zone: string | null) => string
+
+export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
+  const next = ({ next, zone }: JobView) => next.map(ms => format(ms, zone)).join(', ')
+  const answer = (change: JobChange, words: (job: JobView) => string): ToolAnswer =>
+    change.ok ? done(words(change.job)) : refused(`${change.why} Nothing was changed.`)
+  const line = (job: JobView) => {
+    const when = job.paused ? `${job.words}, paused` : `${job.words}, next ${next(job) || 'never'}`
+    return `- ${job.name} (${job.kind}): ${when}${job.channel ? `, to ${job.channel}` : ''}: ${excerpt(job.instruction, 160)}`
+  }
+  const name = { type: 'string', about: 'as list_jobs has it', required: true } as const
+
+  return [
+    tool({
+      name: 'schedule_job',
+      about: 'Makes you do something at set times, or once.',
+      takes: {
+        name: { type: 'string', about: 'short and unique', required: true },
+        schedule: {
+          type: 'string',
+          about: '"every 30 minutes", "every Monday at 8:00", "at 2026-11-17 09:00" or a cron expression',
+          required: true,
+        },
+        instruction: { type: 'string', about: 'what to do then, complete in itself', required: true },
+        channel: { type: 'string', about: 'where the answer goes; default: this conversation' },
+        timezone: { type: 'string', about: 'such as Europe/Berlin' },
+        skip_if_unchanged: { type: 'string', about: 'a file, URL or command: nothing is done while it stays the same' },
+      },
+      ownerOnly: true,
+      async call(args, { place }) {
+        const here = place && `${place.chat}:${place.conversation}`
+        const change = await jobs.add({
+          ...{ name: args.name, schedule: args.schedule, instruction: args.instruction },
+          ...{ channel: args.channel ?? here, zone: args.timezone ?? null, skipIf: args.skip_if_unchanged ?? null },
+        })
+        return answer(change, job => `${job.name} runs ${job.words}. The next runs: ${next(job) || 'none'}.`)
+      },
+    }),
+    tool({
+      name: 'list_jobs',
+      about: 'Your scheduled jobs and when they run next.',
+      takes: {},
+      readOnly: true,
+      async call() {
+        const { jobs: all, troubles } = await jobs.list()
+        const bad = troubles.map(({ file, name, why }) => `- ${name} in ${file} cannot be used: ${why}`)
+        return lines('There are no jobs.', [...all.map(line), ...bad])
+      },
+    }),
+    tool({
+      name: 'remove_job',
+      about: 'Takes a job out for good.',
+      takes: { name },
+      ownerOnly: true,
+      call: async args => answer(await jobs.remove(args.name), job => `${job.name} is gone.`),
+    }),
+    tool({
+      name: 'pause_job',
+      about: 'Pauses a job, or lets it go on.',
+      takes: { name, paused: { type: 'boolean', about: 'default true' } },
+      ownerOnly: true,
+      call: async args =>
+        answer(await jobs.pause(args.name, args.paused ?? true), job =>
+          job.paused ? `${job.name} is paused.` : `${job.name} goes on. The next runs: ${next(job) || 'none'}.`,
+        ),
+    }),
+  ]
+}

@@ -1,0 +1,260 @@
+// The tools, over parts that only remember what they were asked.
+import { expect, test } from 'vitest'
+import type { NewSubAgent, Parent, SubAgent, SubAgents } from '../../base/agents.ts'
+import type { Place } from '../../base/event.ts'
+import type { Jobs, JobView, NewJob } from '../../base/jobs.ts'
+import type { MemoryChange } from '../../base/memory.ts'
+import type { BoardTask, Fact, Records } from '../../base/records.ts'
+import type { Caller } from '../../base/tools.ts'
+import { openDesk } from '../desk.ts'
+import { asMcpTool } from '../mcp/schema.ts'
+import { eventBy, taken } from '../turns.fixture.ts'
+import { openTools } from './index.ts'
+
+const never = new AbortController().signal
+
+function records<One extends { readonly id: string }>(): Records<One> {
+  const all = new Map<string, One>()
+  let n = 0
+  return {
+    list: async () => [...all.values()],
+    async add(record) {
+      const at = `2026-01-0${++n}`
+      const one = { ...record, id: `r${n}`, createdAt: at, updatedAt: at } as unknown as One
+      all.set(one.id, one)
+      return one
+    },
+    async change(id, change) {
+      const one = all.get(id)
+      if (!one) return null
+      all.set(id, { ...one, ...change })
+      return { ...one, ...change }
+    },
+    remove: async id => all.delete(id),
+  }
+}
+
+function rig() {
+  const said: { key: string; place: Place; text: string; files: readonly string[] }[] = []
+  const added: NewJob[] = []
+  const spawned: { wanted: NewSubAgent; parent: Parent; key: string }[] = []
+  const posts: { channel: string; from: string; text: string }[] = []
+  const stopped: string[] = []
+  const job = (name: string): JobView => ({
+    ...{ kind: 'cron', name, when: { type: 'every', seconds: 60 }, instruction: 'look at\nthe mail', zone: null },
+    ...{ channel: 'discord:1', model: null, missed: 'skip', paused: false, skipIf: null },
+    ...{ words: 'every minute', next: [1, 2, 3], last: null },
+  })
+  const jobs: Jobs = {
+    list: async () => ({ jobs: [job('mail')], troubles: [{ file: 'agents.md', name: 'bad', why: 'No schedule.' }] }),
+    async add(wanted) {
+      added.push(wanted)
+      if (wanted.schedule === 'sometimes') return { ok: false, why: '"sometimes" is not a schedule.' }
+      return { ok: true, job: job(wanted.name) }
+    },
+    pause: async (name, paused) => ({ ok: true, job: { ...job(name), paused, next: paused ? [] : [1] } }),
+    remove: async name =>
+      name === 'mail' ? { ok: true, job: job(name) } : { ok: false, why: 'There is no such job.' },
+    run: async name => ({ ok: true, job: job(name) }),
+  }
+  const agentOf = (id: string, parent: string): SubAgent => ({
+    ...{
+      id,
+      name: `agent-${id}`,
+      instruction: 'look',
+      parent,
+      root: parent,
+      place: null,
+      depth: 1,
+      model: null,
+      state: 'working',
+    },
+    ...{ behalf: { owner: true, person: null }, at: 0, endedAt: null, progress: 'reading' },
+  })
+  const all = [agentOf('a1', 'discord:1'), agentOf('a2', 'discord:2')]
+  const agents: SubAgents = {
+    async spawn(wanted, parent, key) {
+      spawned.push({ wanted, parent, key })
+      return { ok: true, agent: agentOf('a3', parent.lane) }
+    },
+    ask: async id => ({ ok: true, agent: agentOf(id, 'discord:1') }),
+    list: async lane => all.filter(one => lane === undefined || one.parent === lane),
+    find: async id => all.find(one => one.id === id) ?? null,
+    async stop(id) {
+      stopped.push(id)
+      return true
+    },
+    async publish(channel, from, text) {
+      posts.push({ channel, from, text })
+    },
+    read: async channel =>
+      posts.filter(post => post.channel === channel).map(({ from, text }) => ({ at: 0, from, text })),
+  }
+  const change = ({ behalf }: Caller): MemoryChange => ({
+    ...{ id: 1, at: 0, file: 'memory.md', events: [], lane: null, person: null, diff: '' },
+    ...{ owner: behalf.owner, state: behalf.owner ? 'made' : 'waiting' },
+  })
+  const desk = openDesk({
+    tools: openTools({
+      formatTime: (ms, zone) => `time ${ms}${zone ? ` in ${zone}` : ''}`,
+      speech: {
+        placeNamed: channel =>
+          channel.startsWith('discord:') ? { chat: 'discord', conversation: channel.slice(8) } : null,
+        async say(key, place, text, files) {
+          said.push({ key, place, text, files })
+          return { left: files.filter(file => file.startsWith('/')) }
+        },
+      },
+      jobs,
+      memory: {
+        search: async (_, most) =>
+          [
+            { source: 'conversations/discord/2026.md', title: 'Ada', snippet: 'a **secret**', at: 0 },
+            { source: 'memory.md', title: 'memory.md', snippet: 'likes **tea**', at: 0 },
+          ].slice(0, most),
+        remember: async (_, caller) => ({ ok: true, change: change(caller) }),
+        forget: async text => (text === 'x' ? { ok: false, why: 'It is not there.' } : { ok: false, why: text }),
+      },
+      facts: records<Fact>(),
+      tasks: records<BoardTask>(),
+      agents,
+    }),
+    newKey: () => Math.random().toString(36),
+    broke: (_, error) => {
+      throw error
+    },
+  })
+  const turn = (owner: boolean, lane = 'discord:1', event = eventBy(owner, lane)) => {
+    const { key } = desk.enter(taken(event))
+    return async (tool: string, args: object = {}) => desk.call(key, tool, args, never)
+  }
+  return { desk, turn, said, added, spawned, posts, stopped }
+}
+
+test('the whole list fits into 8 kB, and guests get the shorter one', () => {
+  const { desk } = rig()
+  const { key } = desk.enter(taken(eventBy(true)))
+  const tools = (desk.list(key) ?? []).map(asMcpTool)
+  expect(tools.map(tool => tool.name)).toEqual([
+    ...['send_message', 'schedule_job', 'list_jobs', 'remove_job', 'pause_job', 'memory_search', 'remember', 'forget'],
+    ...['brain_add', 'brain_search', 'brain_list', 'brain_update', 'brain_remove'],
+    ...['tasks_add', 'tasks_list', 'tasks_update', 'tasks_remove'],
+    ...['spawn_agent', 'ask_agent', 'list_agents', 'stop_agent', 'publish', 'read_channel'],
+  ])
+  expect(JSON.stringify({ tools }).length).toBeLessThan(8000)
+  const guest = desk.enter(taken(eventBy(false)))
+  expect((desk.list(guest.key) ?? []).map(tool => tool.name)).toEqual([
+    ...['send_message', 'list_jobs', 'memory_search', 'remember', 'forget', 'brain_search', 'brain_list', 'tasks_list'],
+    ...['spawn_agent', 'ask_agent', 'list_agents', 'stop_agent', 'publish', 'read_channel'],
+  ])
+})
+
+test('a message goes home, or where the owner says; a guest’s goes home alone', async () => {
+  const { turn, said } = rig()
+  const owner = turn(true)
+  expect((await owner('send_message', { text: 'hi' })).ok).toBe(true)
+  expect((await owner('send_message', { text: 'hi', channel: 'discord:9' })).ok).toBe(true)
+  expect(await owner('send_message', { text: 'hi', channel: 'nowhere' })).toMatchObject({ ok: false })
+  const guest = turn(false)
+  expect(await guest('send_message', { text: 'hi', channel: 'discord:9' })).toMatchObject({ ok: false })
+  expect((await guest('send_message', { text: 'hi', channel: 'discord:1' })).ok).toBe(true)
+  expect(said.map(({ place }) => place.conversation)).toEqual(['1', '9', '1'])
+  const nowhere = turn(true, 'cron:x', { ...eventBy(true, 'cron:x'), replyTo: null })
+  expect((await nowhere('send_message', { text: 'hi' })).text).toMatch(/Name a channel/)
+})
+
+test('a turn that is tried again says the same under the same keys, and the same twice under two', async () => {
+  const { turn, said } = rig()
+  const event = eventBy(true)
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const call = turn(true, 'discord:1', event)
+    await call('send_message', { text: 'a' })
+    await call('send_message', { text: 'a' })
+    await call('send_message', { text: 'b' })
+  }
+  const keys = said.map(({ key }) => key)
+  expect(new Set(keys.slice(0, 3)).size).toBe(3)
+  expect(keys.slice(3)).toEqual(keys.slice(0, 3))
+  expect(keys.every(key => key.startsWith(`${event.key}#said-`))).toBe(true)
+  await turn(true)('send_message', { text: 'a' })
+  expect(keys).not.toContain(said.at(-1)?.key)
+})
+
+test('files that cannot be sent are named', async () => {
+  const { turn } = rig()
+  const answer = await turn(true)('send_message', { text: 'hi', files: ['a.pdf', '/etc/passwd'] })
+  expect(answer.text).toMatch(/without \/etc\/passwd/)
+})
+
+test('a job is scheduled for this conversation, and told with its words and its next runs; a guest schedules none', async () => {
+  const { turn, added } = rig()
+  const owner = turn(true)
+  const wanted = { name: 'mail', schedule: 'every minute', instruction: 'look' }
+  expect((await owner('schedule_job', wanted)).text).toBe(
+    'mail runs every minute. The next runs: time 1, time 2, time 3.',
+  )
+  expect(added[0]).toMatchObject({ ...wanted, channel: 'discord:1', zone: null })
+  expect(await owner('schedule_job', { ...wanted, schedule: 'sometimes' })).toEqual({
+    ok: false,
+    text: '"sometimes" is not a schedule. Nothing was changed.',
+  })
+  expect((await owner('list_jobs')).text).toBe(
+    '- mail (cron): every minute, next time 1, time 2, time 3, to discord:1: look at the mail\n- bad in agents.md cannot be used: No schedule.',
+  )
+  expect((await owner('pause_job', { name: 'mail' })).text).toBe('mail is paused.')
+  expect((await owner('pause_job', { name: 'mail', paused: false })).text).toMatch(/goes on/)
+  expect((await owner('remove_job', { name: 'other' })).ok).toBe(false)
+  const guest = turn(false)
+  for (const tool of ['schedule_job', 'pause_job', 'remove_job'])
+    expect(await guest(tool, wanted)).toEqual({ ok: false, text: expect.stringMatching(/owner alone/) })
+  expect(added).toHaveLength(2)
+})
+
+test('what is remembered for a guest waits, and other people’s conversations are not for them', async () => {
+  const { turn } = rig()
+  const [owner, guest] = [turn(true), turn(false)]
+  expect((await owner('remember', { text: 'tea' })).text).toBe('Remembered.')
+  expect((await guest('remember', { text: 'tea' })).text).toMatch(/waits for the owner/)
+  expect(await owner('forget', { text: 'x' })).toEqual({ ok: false, text: 'It is not there. Nothing was changed.' })
+  expect((await owner('memory_search', { query: 'x' })).text).toMatch(/secret/)
+  expect((await guest('memory_search', { query: 'x', limit: 1 })).text).toBe('- memory.md: likes **tea**')
+})
+
+test('facts and tasks are added, found, changed and removed by the owner; guests look at them', async () => {
+  const { turn } = rig()
+  const [owner, guest] = [turn(true), turn(false)]
+  expect((await owner('brain_add', { content: 'Ada likes tea', tags: ['food'] })).text).toBe('Added as r1.')
+  await owner('brain_add', { content: 'The car is red', category: 'things' })
+  expect((await guest('brain_search', { query: 'TEA nothing' })).text).toBe('- r1 (fact, food): Ada likes tea')
+  expect((await owner('brain_update', { id: 'r1', content: 'Ada likes coffee' })).text).toMatch(/coffee/)
+  expect((await owner('brain_list', {})).text).toBe(
+    '- r2 (fact, things): The car is red\n- r1 (fact, food): Ada likes coffee',
+  )
+  expect((await owner('brain_remove', { id: 'r9' })).ok).toBe(false)
+  expect((await guest('brain_remove', { id: 'r1' })).ok).toBe(false)
+  await owner('tasks_add', { title: 'Write' })
+  expect((await owner('tasks_update', { id: 'r1', status: 'sleeping' })).text).toMatch(/one of todo, doing, done/)
+  expect((await owner('tasks_update', { id: 'r1', status: 'done' })).ok).toBe(true)
+  expect((await guest('tasks_list', { status: 'done' })).text).toBe('- r1 (done): Write')
+  expect((await guest('tasks_add', { title: 'x' })).ok).toBe(false)
+  expect((await owner('tasks_remove', { id: 'r1' })).ok).toBe(true)
+})
+
+test('a guest sees, asks and stops the sub-agents of their own conversation, and shares channels with no one else', async () => {
+  const { turn, spawned, posts, stopped } = rig()
+  const [owner, guest] = [turn(true), turn(false)]
+  await guest('spawn_agent', { task: 'look' })
+  expect(spawned[0]).toMatchObject({ parent: { lane: 'discord:1', behalf: { owner: false, person: 'eve' } } })
+  expect((await guest('list_agents')).text).toBe('- a1 agent-a1: working; reading')
+  expect((await owner('list_agents')).text).toMatch(/a2/)
+  expect((await guest('stop_agent', { agent: 'a2' })).ok).toBe(false)
+  expect((await guest('ask_agent', { agent: 'agent-a2', question: 'well?' })).ok).toBe(false)
+  expect((await owner('ask_agent', { agent: 'agent-a2', question: 'well?' })).ok).toBe(true)
+  expect((await owner('stop_agent', { agent: 'a2' })).ok).toBe(true)
+  expect(stopped).toEqual(['a2'])
+  await owner('publish', { channel: 'news', text: 'private' })
+  expect((await guest('read_channel', { channel: 'news' })).text).toBe('Nothing was posted there.')
+  expect((await owner('read_channel', { channel: 'news' })).text).toBe('- time 0, agent: private')
+  await guest('publish', { channel: 'news', text: 'trick' })
+  expect(posts.map(post => post.channel)).toEqual(['news', 'guest:eve:news'])
+})

@@ -1,0 +1,38 @@
+// What is said unasked, or in the middle of a turn: to which place, and as which letters.
+import type { ChatAdapter, Letter } from '../base/chat.ts'
+import type { Place } from '../base/event.ts'
+import type { Lanes } from '../base/lanes.ts'
+import type { Attached } from './attached.ts'
+import { finalKey, piecesFor } from './letters.ts'
+
+export interface SayingParts {
+  readonly chats: ReadonlyMap<string, ChatAdapter>
+  readonly attached: Pick<Attached, 'linkedIn' | 'maySend'>
+  readonly outbox: Pick<Lanes<Letter>, 'put'>
+}
+
+const mostFiles = 10
+
+export const openSaying = ({ chats, attached, outbox }: SayingParts) => ({
+  /** `discord:123`; null: there is no such chat. */
+  placeNamed(channel: string): Place | null {
+    const [, chat, conversation] = /^([a-z]+):([!-~]{1,200})$/.exec(channel.trim()) ?? []
+    return chat !== undefined && conversation !== undefined && chats.has(chat) ? { chat, conversation } : null
+  },
+
+  /** Resolves once it is on disk, with the files that cannot be sent. A key that is known says nothing again. */
+  async say(key: string, place: Place, text: string, files: readonly string[]) {
+    const good = files.filter(attached.maySend).slice(0, mostFiles)
+    const parts = piecesFor(text, chats.get(place.chat)?.limits ?? null)
+    for (const [i, piece] of parts.entries()) {
+      const linked = attached.linkedIn(piece)
+      const along = i === parts.length - 1 ? [...new Set([...linked, ...good])] : linked
+      const letter: Letter = {
+        ...{ place, kind: 'final', about: null, text: piece, ok: true },
+        ...(along.length === 0 ? {} : { files: along.slice(0, mostFiles) }),
+      }
+      await outbox.put(`${place.chat}:${place.conversation}`, i === 0 ? finalKey(key) : `${finalKey(key)}-${i}`, letter)
+    }
+    return { left: files.filter(file => !good.includes(file)) }
+  },
+})

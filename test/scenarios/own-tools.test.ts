@@ -1,0 +1,228 @@
+// The gateway as MCP server: the real bridge as a process, spoken to by the official client, in front of a real HTTP server.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { afterEach, expect, test } from 'vitest'
+import type { NewEvent } from '../../src/base/event.ts'
+import type { Jobs, NewJob } from '../../src/base/jobs.ts'
+import { openDesk, openTools } from '../../src/hooks/index.ts'
+import { openHttp } from '../../src/ui/index.ts'
+import { noPairing } from '../fakes/no-pairing.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const bridge = resolve(root, 'bin/mcp-bridge.mjs')
+const token = 'the-token-of-the-owner'
+const closing: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+const event = (owner: boolean): NewEvent => ({
+  ...{ key: `discord:1:m-${owner}`, lane: 'discord:1', source: 'discord' },
+  what: { kind: 'message', id: 'm', text: 'hi', author: { id: 'x', name: 'x', owner } },
+  replyTo: { chat: 'discord', conversation: '1' },
+})
+
+async function openGateway() {
+  const scheduled: NewJob[] = []
+  const said: string[] = []
+  const jobs: Jobs = {
+    list: async () => ({ jobs: [], troubles: [] }),
+    async add(job) {
+      scheduled.push(job)
+      return { ok: false, why: 'Not in this test.' }
+    },
+    ...{ pause: gone, remove: gone, run: gone },
+  }
+  const speech = {
+    placeNamed: () => null,
+    async say(_: string, __: unknown, text: string) {
+      said.push(text)
+      return { left: [] }
+    },
+  }
+  const desk = openDesk({
+    tools: openTools({ formatTime: String, jobs, speech }),
+    newKey: () => crypto.randomUUID(),
+    broke: (_, error) => void said.push(String(error)),
+  })
+  const listen = async (port: number) => {
+    const stopping = new AbortController()
+    const http = await openHttp(
+      {
+        ...{ host: '127.0.0.1', port, token, version: '1', pairing: noPairing, tools: desk, ready: () => true },
+        ...{ webDir: resolve(root, 'web'), modulesDir: resolve(root, 'node_modules') },
+        ...{ status: async () => ({}), metrics: async () => '', connect: () => undefined, newConversation: () => 'c' },
+        message: async ({ id, conversation }) => ({ type: 'accepted', id, conversation, position: 0 }),
+        warn: () => undefined,
+        limits: { stopMs: 100 },
+      },
+      stopping.signal,
+    )
+    const stop = async () => {
+      stopping.abort()
+      await http.closed
+    }
+    closing.push(stop)
+    return { ...http, stop }
+  }
+  const { url, port, stop } = await listen(0)
+  const enter = (owner: boolean) =>
+    desk.enter({ id: 1, key: event(owner).key, lane: 'discord:1', item: event(owner), earlier: [] })
+  return { url, enter, stop, listenAgain: () => listen(port), scheduled, said }
+}
+
+async function gone() {
+  return { ok: false, why: 'There is no such job.' } as const
+}
+
+async function connect(url: string, key: string) {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [bridge],
+    env: { AETHEEL_URL: url, AETHEEL_KEY: key, PATH: process.env.PATH ?? '' },
+  })
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(transport)
+  closing.push(() => client.close())
+  const call = async (name: string, args: Record<string, unknown> = {}) => {
+    const { content, isError } = await client.callTool({ name, arguments: args })
+    return { text: (content as { text: string }[])[0]?.text ?? '', isError: isError === true }
+  }
+  return { client, call, pid: transport.pid ?? 0 }
+}
+
+test('tools are listed with their hints and called; wrong arguments are told in words', async () => {
+  const { url, enter, said } = await openGateway()
+  const { client, call } = await connect(url, enter(true).key)
+  const { tools } = await client.listTools()
+  expect(tools.map(tool => tool.name)).toEqual(['send_message', 'schedule_job', 'list_jobs', 'remove_job', 'pause_job'])
+  expect(tools[0]?.inputSchema).toMatchObject({
+    required: ['text'],
+    properties: { text: { type: 'string' }, files: { type: 'array', items: { type: 'string' } } },
+  })
+  expect(tools[2]?.annotations?.readOnlyHint).toBe(true)
+  expect(await call('send_message', { text: 'grüße 🎉' })).toEqual({ text: 'On its way.', isError: false })
+  expect(said).toEqual(['grüße 🎉'])
+  expect(await call('list_jobs')).toEqual({ text: 'There are no jobs.', isError: false })
+  expect(await call('send_message', { words: 'hi' })).toEqual({
+    text: expect.stringMatching(/takes no "words"; "text" is missing/),
+    isError: true,
+  })
+  expect(await call('send_message', { text: 'x'.repeat(290_000) })).toMatchObject({ isError: true })
+  expect(await call('send_message', { text: 'x'.repeat(400_000) })).toMatchObject({ isError: true })
+  expect(await call('../status')).toMatchObject({ isError: true })
+  expect(said).toHaveLength(1)
+})
+
+test('a guest’s turn cannot schedule, and its bridge cannot either once the owner’s turn runs', async () => {
+  const { url, enter, scheduled } = await openGateway()
+  const guest = enter(false)
+  const { client, call } = await connect(url, guest.key)
+  expect((await client.listTools()).tools.map(tool => tool.name)).toEqual(['send_message', 'list_jobs'])
+  const wanted = { name: 'x', schedule: 'every minute', instruction: 'y' }
+  expect(await call('schedule_job', wanted)).toEqual({ text: expect.stringMatching(/owner alone/), isError: true })
+  guest.leave()
+  const owner = enter(true)
+  expect(await call('schedule_job', wanted)).toEqual({ text: expect.stringMatching(/is over/), isError: true })
+  expect(scheduled).toEqual([])
+  const { call: asOwner } = await connect(url, owner.key)
+  await asOwner('schedule_job', wanted)
+  expect(scheduled).toMatchObject([wanted])
+})
+
+test('a key is refused after its turn, and opens nothing else; the owner’s token opens no tool', async () => {
+  const { url, enter } = await openGateway()
+  const { key, leave } = enter(true)
+  const { call } = await connect(url, key)
+  expect((await call('list_jobs')).isError).toBe(false)
+  leave()
+  expect(await call('list_jobs')).toEqual({
+    text: expect.stringMatching(/is over, so nothing was done/),
+    isError: true,
+  })
+  const status = async (path: string, bearer: string, method = 'GET') =>
+    (await fetch(`${url}${path}`, { method, headers: { Authorization: `Bearer ${bearer}` } })).status
+  expect(await status('/api/status', key)).toBe(401)
+  expect(await status('/metrics', key)).toBe(401)
+  expect(await status('/api/tools', key)).toBe(200)
+  expect(await status('/api/tools', token)).toBe(401)
+  expect(await status('/api/tools/list_jobs', token, 'POST')).toBe(401)
+  expect(await status(`/api/tools?token=${key}`, 'x')).toBe(401)
+  expect((await fetch(`${url}/api/tools`)).status).toBe(401)
+  const foreign = { Authorization: `Bearer ${key}`, Origin: 'http://evil.example' }
+  expect((await fetch(`${url}/api/tools/list_jobs`, { method: 'POST', headers: foreign })).status).toBe(403)
+})
+
+test('a gateway that is gone is told in words, soon', async () => {
+  const { url, enter, stop } = await openGateway()
+  const { client, call } = await connect(url, enter(true).key)
+  await client.listTools()
+  await stop()
+  const began = Date.now()
+  expect(await call('list_jobs')).toEqual({
+    text: 'The gateway is not there (any more), so nothing was done.',
+    isError: true,
+  })
+  expect(Date.now() - began).toBeLessThan(5000)
+  await expect(client.listTools()).rejects.toThrow(/The gateway is not there/)
+})
+
+test('a gateway that is away for a moment is waited for', async () => {
+  const { url, enter, stop, listenAgain } = await openGateway()
+  const { call } = await connect(url, enter(true).key)
+  await stop()
+  const waiting = call('list_jobs')
+  await new Promise(done => setTimeout(done, 500))
+  await listenAgain()
+  expect(await waiting).toEqual({ text: 'There are no jobs.', isError: false })
+})
+
+function raw(url: string, key: string) {
+  const child: ChildProcess = spawn(process.execPath, [bridge], { env: { AETHEEL_URL: url, AETHEEL_KEY: key } })
+  let out = ''
+  child.stdout?.on('data', chunk => {
+    out += chunk
+  })
+  const exit = new Promise<number | null>(done => child.on('exit', done))
+  closing.push(async () => {
+    child.kill('SIGKILL')
+    await exit
+  })
+  return { child, exit, out: () => out }
+}
+
+const hello = (id: number) =>
+  `${JSON.stringify({ jsonrpc: '2.0', id, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } })}\n`
+
+test('garbage on its input neither ends it nor is answered with anything but MCP, and it ends with its input', async () => {
+  const { url, enter } = await openGateway()
+  const { child, exit, out } = raw(url, enter(true).key)
+  child.stdin?.write(hello(1))
+  child.stdin?.write('garbage\n{"jsonrpc":\n[]\n7\nnull\n\u0000\u0001\n')
+  child.stdin?.write(`${'x'.repeat(1_000_000)}\n`)
+  child.stdin?.write('{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n')
+  await expect.poll(out).toContain('schedule_job')
+  for (const line of out().trim().split('\n')) expect(JSON.parse(line)).toMatchObject({ jsonrpc: '2.0' })
+  child.stdin?.end()
+  expect(await exit).toBe(0)
+})
+
+test('it ends with its input also in the middle of a call, and before it is greeted', async () => {
+  const { url, enter } = await openGateway()
+  const { key } = enter(true)
+  const early = raw(url, key)
+  early.child.stdin?.end()
+  expect(await early.exit).toBe(0)
+  expect(early.out()).toBe('')
+  const late = raw('http://127.0.0.1:9', key)
+  late.child.stdin?.write(hello(1))
+  late.child.stdin?.write('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x","arguments":{}}}\n')
+  await expect.poll(late.out).toContain('"id":1')
+  const began = Date.now()
+  late.child.stdin?.end()
+  expect(await late.exit).toBe(0)
+  expect(Date.now() - began).toBeLessThan(1500)
+})
