@@ -34,4 +34,4 @@ export async function openFront(model: string): Promise<Front> {
 
 /** The service behind codex calls the tool of an MCP server by two names. */
 const inNamespace = (chunk: Buffer) =>
-  chunk.toString('utf8').replace(/"name":"(mcp__[a-z]+)__([a-z]+)"/g, '"name":"$2","namespace":"$1"')
+  chunk.toString('utf8').replace(/"name":"(mcp__[a-z]+)__([a-z_]+)"/g, '"name":"$2","namespace":"$1"')

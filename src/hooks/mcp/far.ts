@@ -83,7 +83,8 @@ function once(url: URL, method: string, key: string, body: string | null, signal
       Authorization: `Bearer ${key}`,
       ...(body === null ? {} : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
     }
-    const asked = request(url, { method, headers, signal }, answered => {
+    // A connection of its own: one that was kept might be closed from the other side just now.
+    const asked = request(url, { method, headers, signal, agent: false }, answered => {
       const chunks: Buffer[] = []
       answered.on('data', (chunk: Buffer) => chunks.push(chunk))
       answered.on('error', reject)

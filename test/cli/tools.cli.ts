@@ -1,0 +1,140 @@
+// The gateway's own tools with each real CLI: the model asks for one, and the gateway does it.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Client, connect } from '../harness/client.ts'
+import { type Home, makeHome, processesWith, type RunningGateway, startGateway } from '../harness/gateway.ts'
+import { type Front, openFront } from './front.ts'
+import { type Cli, clis, installCli, installModel } from './install.ts'
+import { setups } from './setups.ts'
+
+interface Request {
+  readonly messages: readonly { readonly content?: unknown }[]
+}
+
+interface Model {
+  readonly url: string
+  on(match: object, response: object | ((request: Request) => object)): void
+  getRequests(): { body?: unknown }[]
+  start(): Promise<unknown>
+  stop(): Promise<unknown>
+}
+
+interface Call {
+  readonly name: string
+  readonly arguments: string
+}
+
+/** How each calls send_message; pi writes a file into the folder that its prompt names. */
+const calls: Record<Cli, (text: string, request: Request) => Call> = {
+  claude: text => ({ name: 'mcp__aetheel__send_message', arguments: JSON.stringify({ text }) }),
+  codex: text => ({ name: 'mcp__aetheel__send_message', arguments: JSON.stringify({ text }) }),
+  gemini: text => ({ name: 'mcp_aetheel_send_message', arguments: JSON.stringify({ text }) }),
+  opencode: text => ({ name: 'aetheel_send_message', arguments: JSON.stringify({ text }) }),
+  pi(text, request) {
+    const folder = /ipc\/calls\/[\w-]+/.exec(JSON.stringify(request.messages))?.[0]
+    const content = JSON.stringify({ tool: 'send_message', arguments: { text } })
+    return { name: 'write', arguments: JSON.stringify({ path: `${folder}/one.json`, content }) }
+  },
+}
+
+const answer = 'That was all.'
+const model = installModel()
+const both = clis.flatMap(name => (['cold', 'warm'] as const).map(way => ({ name, way, program: installCli(name) })))
+
+describe.each(both)('the tools of the gateway with the real $name, $way', ({ name, way, program }) => {
+  const why = 'why' in model ? model.why : 'why' in program ? program.why : null
+  if (why !== null || 'why' in model || 'why' in program) {
+    console.log(`NOT RUN: ${name}: ${why}`)
+    test.skipIf(true)(`was not run: ${why}`, () => undefined)
+    return
+  }
+  let home: Home
+  let mock: Model
+  let front: Front
+  let gateway: RunningGateway
+  let env: Record<string, string>
+
+  beforeAll(async () => {
+    const { LLMock } = (await import(model.path)) as { LLMock: new (options: { port: number }) => Model }
+    mock = new LLMock({ port: 0 })
+    mock.on({ userMessage: /tell them (\S+)/, hasToolResult: false }, request => {
+      const asked = [...JSON.stringify(request.messages).matchAll(/tell them ([a-z]+)/g)].at(-1)?.[1] ?? ''
+      return { toolCalls: [calls[name](`told ${asked}`, request)] }
+    })
+    mock.on({ userMessage: /.*/ }, { content: answer })
+    await mock.start()
+    front = await openFront(mock.url)
+    home = await makeHome()
+    env = {
+      AGENT_BACKEND: name,
+      BACKEND_WARM: String(way === 'warm'),
+      QUERY_TIMEOUT_MS: '50000',
+      BACKEND_CLI_PATH: program.path,
+      ...setups[name](home.dir, front.url),
+    }
+  })
+  afterAll(async () => {
+    await gateway?.stop()
+    const left = processesWith(`HOME=${home.dir}`)
+    front?.close()
+    await mock?.stop()
+    await home?.remove()
+    expect(left).toEqual([])
+  })
+
+  /** Says it, and looks meanwhile at every process there is. */
+  async function turn(client: Client, id: string, text: string) {
+    const seen = { commands: new Set<string>(), keys: new Set<string>() }
+    client.say(id, text)
+    for (let over = false; !over; ) {
+      for (const pid of processesWith(`HOME=${home.dir}`)) {
+        seen.commands.add(read(pid, 'cmdline'))
+        for (const [, key] of read(pid, 'environ').matchAll(/AETHEEL_KEY=([^\0]+)/g)) if (key) seen.keys.add(key)
+      }
+      over = await Promise.race([client.final(id, 60_000).then(() => true), pause(30).then(() => false)])
+    }
+    return { ...seen, final: await client.final(id) }
+  }
+
+  // Cold it reads such settings only where nobody but root may write, which is not so in a temporary folder.
+  const without = name === 'gemini' && way === 'cold'
+
+  for (const [mode, given] of Object.entries({
+    'as usual': {},
+    'with few tools and permissions': { ALLOWED_TOOLS: 'Read,Write', PERMISSION_MODE: 'acceptEdits' },
+  }))
+    test.skipIf(without)(
+      `what the model asks for is done, ${mode}, and its key stands on no command line`,
+      async () => {
+        await gateway?.stop()
+        gateway = await startGateway(home, { ...env, ...given })
+        const conversation = `c${Object.keys(given).length}`
+        for (const one of [`${conversation}a`, `${conversation}b`]) {
+          const client = await connect(gateway.url, one)
+          const { final, commands, keys } = await turn(client, 'm1', `tell them ${one.replace(/\d/, '')}`)
+          expect(final).toMatchObject({ ok: true, text: answer })
+          const told = await client.next(
+            frame => frame.type === 'final' && frame.text === `told ${one.replace(/\d/, '')}`,
+          )
+          expect(told.ok).toBe(true)
+          if (name !== 'pi') expect(keys.size).toBeGreaterThan(0)
+          for (const key of keys) expect([...commands].filter(line => line.includes(key))).toEqual([])
+          await client.close()
+        }
+        const client = await connect(gateway.url, `${conversation}a`)
+        expect((await turn(client, 'm2', 'and on')).final).toMatchObject({ ok: true, text: answer })
+        await client.close()
+      },
+    )
+})
+
+const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+
+function read(pid: number, what: string): string {
+  try {
+    return readFileSync(join('/proc', String(pid), what), 'utf8')
+  } catch {
+    return '' // gone meanwhile
+  }
+}
