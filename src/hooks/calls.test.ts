@@ -119,6 +119,14 @@ test('after the turn the folder is gone and nobody looks any more; what a killed
   expect(asked).toEqual([])
 })
 
+test('what was written in time is done, also when the turn ends before anybody looked', () => {
+  const { dir, leave } = open()
+  writeFileSync(join(dir, 'last.json'), '{"tool":"echo","arguments":{"text":"bye"}}')
+  leave()
+  expect(asked).toEqual([{ key: 'k1', tool: 'echo', args: { text: 'bye' } }])
+  expect(existsSync(dir)).toBe(false)
+})
+
 test('the prompt says where, how and what', () => {
   const { wordsFor } = open('k3')
   expect(wordsFor('k3')).toContain('ipc/calls/k3/NAME.json')

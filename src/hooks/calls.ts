@@ -1,11 +1,23 @@
 // The gateway's tools by files, for agents without MCP: a folder for each run in which calls are written and answers read.
-import { constants, type FSWatcher, mkdirSync, rmSync, watch } from 'node:fs'
-import { open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  type FSWatcher,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  watch,
+} from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ToolAnswer, ToolDesk } from '../base/tools.ts'
 
 export interface Calls {
-  /** Answers what is written for this key until it is left; then the folder is gone. */
+  /** Answers what is written for this key until it is left, which must be before the key is; then the folder is gone. */
   open(key: string): { leave(): void }
   /** For the system prompt: how it is done, and what there is. */
   wordsFor(key: string): string
@@ -20,6 +32,7 @@ export interface CallsParts {
 
 const folder = join('ipc', 'calls')
 const lookEveryMs = 250
+const never = new AbortController().signal
 const most = { bytes: 256 * 1024, atOnce: 8 }
 /** Letters that mean nothing to a path. */
 const request = /^([A-Za-z0-9][A-Za-z0-9_-]{0,63})\.json$/
@@ -33,14 +46,15 @@ export function openCalls({ workspace, desk, trouble }: CallsParts): Calls {
       const over = new AbortController()
       let watcher: FSWatcher | null = null
       let timer: NodeJS.Timeout | undefined
+      let look: Look | null = null
       try {
         // What a killed gateway left behind is nobody's any more.
         if (!swept) rmSync(join(workspace, folder), { recursive: true, force: true })
         swept = true
         mkdirSync(dir, { recursive: true, mode: 0o700 })
-        const look = openLook(dir, (tool, args) => desk.call(key, tool, args, over.signal), over.signal, trouble)
-        timer = setInterval(look, lookEveryMs)
-        watcher = watch(dir, look)
+        look = openLook(dir, (tool, args) => desk.call(key, tool, args, never), over.signal, trouble)
+        timer = setInterval(look.now, lookEveryMs)
+        watcher = watch(dir, look.now)
         watcher.on('error', () => watcher?.close()) // the timer goes on
       } catch (error) {
         trouble(error)
@@ -51,6 +65,7 @@ export function openCalls({ workspace, desk, trouble }: CallsParts): Calls {
           watcher?.close()
           over.abort()
           try {
+            look?.last()
             rmSync(dir, { recursive: true, force: true })
           } catch (error) {
             trouble(error)
@@ -76,27 +91,35 @@ export function openCalls({ workspace, desk, trouble }: CallsParts): Calls {
 
 type Call = (tool: string, args: unknown) => Promise<ToolAnswer>
 
-/** Looks at the folder, one look at a time. */
-function openLook(dir: string, call: Call, over: AbortSignal, trouble: (error: unknown) => void): () => void {
+interface Look {
+  /** One look at a time. */
+  now(): void
+  /** What is there was written in time, and is done; its answers have no reader any more. */
+  last(): void
+}
+
+function openLook(dir: string, call: Call, over: AbortSignal, trouble: (error: unknown) => void): Look {
   const busy = new Set<string>()
   /** Those that could not be read when last looked at, as they were then: they may be half written. */
   const unread = new Map<string, string>()
-  let looking = false
-  let again = false
 
-  async function answer(name: string): Promise<void> {
+  /** Null: there is nothing to do, or not yet. Taken away before it is done, so that it is never done twice. */
+  function begin(name: string): Promise<ToolAnswer> | null {
     const file = join(dir, `${name}.json`)
-    const found = await readRequest(file)
-    if (over.aborted || found === null) return
+    const found = readRequest(file)
+    if (found === null) return null
     if ('why' in found) {
       const before = unread.get(name)
       unread.set(name, found.stamp)
-      if (before !== found.stamp) return
+      if (before !== found.stamp) return null
     }
     unread.delete(name)
-    // Before it is done, so that it is never done twice.
-    await rm(file, { recursive: true, force: true })
-    const { ok, text } = 'why' in found ? { ok: false, text: found.why } : await call(found.tool, found.args)
+    rmSync(file, { recursive: true, force: true })
+    return 'why' in found ? Promise.resolve({ ok: false, text: found.why }) : call(found.tool, found.args)
+  }
+
+  async function answer(name: string, answering: Promise<ToolAnswer>): Promise<void> {
+    const { ok, text } = await answering
     if (over.aborted) return
     // By a name of its own: nobody reads half of it, and no link that lies there is followed.
     const draft = join(dir, `.${name}.draft`)
@@ -105,35 +128,31 @@ function openLook(dir: string, call: Call, over: AbortSignal, trouble: (error: u
     await rename(draft, join(dir, `${name}.result.md`))
   }
 
-  async function lookOnce(): Promise<void> {
-    for (const entry of await readdir(dir)) {
-      const name = request.exec(entry)?.[1]
-      if (name === undefined || busy.has(name) || busy.size >= most.atOnce) continue
-      busy.add(name)
-      void answer(name)
-        .catch(error => {
-          if (!over.aborted) trouble(error)
-        })
-        .finally(() => busy.delete(name))
-    }
+  // The agent may have taken the folder away.
+  const waiting = () => (existsSync(dir) ? readdirSync(dir).flatMap(entry => request.exec(entry)?.[1] ?? []) : [])
+  const told = (error: unknown) => {
+    if (!over.aborted) trouble(error)
   }
 
-  return () => {
-    again = true
-    if (looking || over.aborted) return
-    looking = true
-    void (async () => {
-      while (again && !over.aborted) {
-        again = false
-        await lookOnce()
+  return {
+    now() {
+      try {
+        for (const name of over.aborted ? [] : waiting()) {
+          if (busy.has(name) || busy.size >= most.atOnce) continue
+          const answering = begin(name)
+          if (!answering) continue
+          busy.add(name)
+          void answer(name, answering)
+            .catch(told)
+            .finally(() => busy.delete(name))
+        }
+      } catch (error) {
+        told(error)
       }
-    })()
-      .catch(error => {
-        if (!over.aborted) trouble(error)
-      })
-      .finally(() => {
-        looking = false
-      })
+    },
+    last() {
+      for (const name of waiting()) begin(name)
+    },
   }
 }
 
@@ -143,29 +162,27 @@ type Found =
   | { readonly why: string; readonly stamp: string }
 
 /** Null: it is gone again. */
-async function readRequest(file: string): Promise<Found | null> {
-  // A link is not followed, and a pipe does not keep us waiting.
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
-    (error: NodeJS.ErrnoException) => error,
-  )
-  if (handle instanceof Error) {
-    if (handle.code === 'ENOENT') return null
-    return { why: 'This is not a file that can be read.', stamp: String(handle.code) }
+function readRequest(file: string): Found | null {
+  let handle: number
+  try {
+    // A link is not followed, and a pipe does not keep us waiting.
+    handle = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? null : { why: 'This is not a file that can be read.', stamp: String(code) }
   }
   try {
-    const { size, mtimeMs, ...stat } = await handle.stat()
-    const stamp = `${size} ${mtimeMs}`
-    if (!isFile(stat.mode)) return { why: 'This is not a file.', stamp }
-    if (size > most.bytes) return { why: `The file is longer than ${most.bytes} bytes.`, stamp }
-    const { tool, args } = parse(await handle.readFile('utf8'))
+    const stat = fstatSync(handle)
+    const stamp = `${stat.size} ${stat.mtimeMs}`
+    if (!stat.isFile()) return { why: 'This is not a file.', stamp }
+    if (stat.size > most.bytes) return { why: `The file is longer than ${most.bytes} bytes.`, stamp }
+    const { tool, args } = parse(readFileSync(handle, 'utf8'))
     if (tool !== null) return { tool, args }
     return { why: 'The file must hold {"tool": "…", "arguments": {…}} in JSON.', stamp }
   } finally {
-    await handle.close()
+    closeSync(handle)
   }
 }
-
-const isFile = (mode: number) => (mode & constants.S_IFMT) === constants.S_IFREG
 
 function parse(text: string): { readonly tool: string | null; readonly args: unknown } {
   try {

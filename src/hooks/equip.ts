@@ -48,8 +48,8 @@ export function openEquipment({ desk, calls, servers, own, wayOf, bridge, url }:
         mcpServers: servers(),
         words: calls.wordsFor(key),
         leave() {
-          leave()
           folder.leave()
+          leave()
         },
       }
     },

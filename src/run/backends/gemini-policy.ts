@@ -1,5 +1,6 @@
 // Which tools gemini has, as rules of its policy engine: what is denied there, the model does not even hear of.
 import type { Turn } from '../../base/agent.ts'
+import { ownServer } from '../../base/tools.ts'
 import { toolName } from '../tools.ts'
 
 /** What it calls the tools. A turn that may do everything has all of them; one that would have to ask has nobody to ask. */
@@ -29,11 +30,14 @@ const withoutAsking: Readonly<Record<Turn['permissionMode'], ReadonlyMap<string,
 }
 
 /** A file for `--admin-policy`: before all other rules, and whatever is not named is denied. */
-export function policyFor({ allowedTools, permissionMode }: Turn): string {
+export function policyFor({ allowedTools, permissionMode, mcpServers }: Turn): string {
   const everything = permissionMode === 'bypassPermissions'
   const whole = allowedTools.flatMap(tool => withoutAsking[permissionMode].get(tool) ?? [])
   const commands = everything && !allowedTools.includes('Bash') ? allowedTools.flatMap(commandOf) : []
-  const servers = everything ? [{ mcpName: '*' }] : permissionMode === 'plan' ? [] : allowedTools.flatMap(serverOf)
+  // The gateway itself looks at what may be asked of it.
+  const own = mcpServers.filter(({ name }) => name === ownServer).map(({ name }) => ({ mcpName: name }))
+  const named = permissionMode === 'plan' ? [] : allowedTools.flatMap(serverOf)
+  const servers = everything ? [{ mcpName: '*' }] : [...own, ...named]
   return [
     rule({ toolName: '*', decision: 'deny', priority: 900 }),
     // Skills are instructions to read.
