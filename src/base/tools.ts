@@ -49,5 +49,13 @@ export interface ToolDesk {
   call(key: string, tool: string, args: unknown, signal: AbortSignal): Promise<ToolAnswer>
 }
 
+/** The names of all there are, for whoever must know them beforehand. */
+export const ownTools = [
+  ...['send_message', 'schedule_job', 'list_jobs', 'remove_job', 'pause_job', 'memory_search', 'remember', 'forget'],
+  ...['brain_add', 'brain_search', 'brain_list', 'brain_update', 'brain_remove'],
+  ...['tasks_add', 'tasks_list', 'tasks_update', 'tasks_remove'],
+  ...['spawn_agent', 'ask_agent', 'list_agents', 'stop_agent', 'publish', 'read_channel'],
+]
+
 /** How the gateway's own MCP server is called; nobody else's may be. */
 export const ownServer = 'aetheel'

@@ -1,6 +1,6 @@
 // Which tools gemini has, as rules of its policy engine: what is denied there, the model does not even hear of.
 import type { Turn } from '../../base/agent.ts'
-import { ownServer } from '../../base/tools.ts'
+import { ownServer, ownTools } from '../../base/tools.ts'
 import { toolName } from '../tools.ts'
 
 /** What it calls the tools. A turn that may do everything has all of them; one that would have to ask has nobody to ask. */
@@ -44,6 +44,8 @@ export function policyFor({ allowedTools, permissionMode, mcpServers }: Turn): s
     allow({ toolName: [...new Set(['activate_skill', ...whole, ...(everything ? mcpResources : [])])] }),
     ...commands.map(command => allow({ toolName: 'run_shell_command', ...command })),
     ...servers.map(server => allow({ toolName: '*', ...server })),
+    // A rule for all tools of one server fits when they are offered, but not when they are run: then each goes by its full name.
+    ...own.map(({ mcpName }) => allow({ toolName: ownTools.map(tool => `mcp_${mcpName}_${tool}`) })),
   ].join('\n')
 }
 

@@ -24,6 +24,7 @@ export const alone = Symbol('alone')
 type Found = string | Ended | typeof gone | typeof alone
 
 const modes = { bypassPermissions: 'yolo', acceptEdits: 'autoEdit', plan: 'plan', default: 'default' } as const
+const mostReloads = 8
 /** Within this time a loaded session has told its history again. */
 const replayMs = 3000
 
@@ -35,6 +36,9 @@ export function openSessions(
 ) {
   /** Which system prompt each of them has; null: not known. */
   const told = new Map<string, string | null>()
+  /** Which MCP servers each of them was begun with. */
+  const equipped = new Map<string, string>()
+  let reloads = 0
   /** Sessions that a process of their own still holds. */
   const leaving = new Map<string, Promise<unknown>>()
   let written = ''
@@ -71,20 +75,28 @@ export function openSessions(
     await write(systemPrompt)
     const wanted = turn.session?.resume ? turn.session.id : null
     await leaving.get(wanted ?? '')
-    if (wanted !== null && told.get(wanted) === systemPrompt) return wanted
+    const servers = JSON.stringify(turn.mcpServers)
+    const young = wanted !== null && equipped.get(wanted) !== servers && (await isYoung(wanted, ground))
+    // One that may not be loaded again yet keeps those it has: what they are asked for in vain is told to the model.
+    const reequip = wanted !== null && equipped.has(wanted) && equipped.get(wanted) !== servers && !young
+    if (wanted !== null && !reequip && told.get(wanted) === systemPrompt) return wanted
     const params = { cwd: turn.workingDir, mcpServers: turn.mcpServers.map(acpServer) }
     let answer: Answer
     if (wanted === null) answer = await rpc.request('session/new', params)
-    else if (told.has(wanted)) answer = await tellAnew(wanted, turn)
-    else if (await isYoung(wanted, ground)) return alone
+    else if (told.has(wanted) && !reequip) answer = await tellAnew(wanted, turn)
+    else if (young) return alone
     else answer = await load(wanted, params)
+    if (reequip) reloads++
     if (!answer.ok) return answer.code === null ? gone : ofRefusal(answer)
     const id = wanted ?? string(answer.result.sessionId)
     told.set(id, systemPrompt)
+    equipped.set(id, servers)
     return id
   }
 
   return {
+    /** A session that is loaded anew leaves its former MCP servers running: too many of these, and it should be replaced. */
+    isCluttered: () => reloads >= mostReloads,
     /** Until then a process of its own holds the session. */
     heldUntil(session: string, gone: Promise<unknown>): void {
       const over: Promise<unknown> = gone.then(() => {

@@ -59,6 +59,7 @@ export async function openAcp(acp: Acp, ground: Ground): Promise<Host> {
       listeners.delete(found)
       // Also when the consumer walks away.
       if (!events.over()) cancel()
+      if (sessions.isCluttered() && listeners.size === 0) child.kill()
     }
   }
 

@@ -36,6 +36,17 @@ describe('its policy', () => {
             .map(([name = '', value = '']) => [name, JSON.parse(value)]),
         ),
       )
+  test('the gateway’s own tools are there in every mode, by the names they are offered and run by', () => {
+    const own: McpServer = { name: 'aetheel', command: 'node', args: [], env: {} }
+    for (const permissionMode of ['default', 'acceptEdits', 'plan'] as const) {
+      const all = rules({ permissionMode, allowedTools: ['Read'], mcpServers: [own] })
+      expect(all).toContainEqual(expect.objectContaining({ mcpName: 'aetheel', decision: 'allow' }))
+      const named = all.find(rule => rule.toolName.includes('mcp_aetheel_send_message'))
+      expect(named).toMatchObject({ decision: 'allow', priority: 950 })
+      expect(JSON.stringify(rules({ permissionMode, mcpServers: [] }))).not.toContain('aetheel')
+    }
+  })
+
   /** The tools that are there as a whole. */
   const tools = (given: Partial<Turn>) =>
     rules(given)

@@ -55,7 +55,11 @@ export const gemini: Dialect = {
   ],
   warm: {
     serves: 'all-sessions',
-    fixed: ({ prompt, systemPrompt, session, maxTurns, ...rest }) => rest,
+    // Each session has MCP servers of its own; the policy looks at their names alone.
+    fixed: ({ prompt, systemPrompt, session, maxTurns, mcpServers, ...rest }) => ({
+      ...rest,
+      servers: mcpServers.map(({ name }) => name),
+    }),
     open: async (ground, turn) =>
       (await import('./gemini-warm.ts')).openAcp(
         {
