@@ -10,6 +10,7 @@ import { setups } from './setups.ts'
 
 interface Request {
   readonly messages: readonly { readonly content?: unknown }[]
+  readonly tools?: unknown
 }
 
 interface Model {
@@ -30,7 +31,10 @@ const calls: Record<Cli, (text: string, request: Request) => Call> = {
   claude: text => ({ name: 'mcp__aetheel__send_message', arguments: JSON.stringify({ text }) }),
   codex: text => ({ name: 'mcp__aetheel__send_message', arguments: JSON.stringify({ text }) }),
   gemini: text => ({ name: 'mcp_aetheel_send_message', arguments: JSON.stringify({ text }) }),
-  opencode: text => ({ name: 'aetheel_send_message', arguments: JSON.stringify({ text }) }),
+  opencode(text, request) {
+    const name = /aetheel[\w-]*_send_message/.exec(JSON.stringify(request.tools))?.[0] ?? ''
+    return { name, arguments: JSON.stringify({ text }) }
+  },
   pi(text, request) {
     const folder = /ipc\/calls\/[\w-]+/.exec(JSON.stringify(request.messages))?.[0]
     const content = JSON.stringify({ tool: 'send_message', arguments: { text } })
@@ -118,6 +122,11 @@ describe.each(both)('the tools of the gateway with the real $name, $way', ({ nam
             frame => frame.type === 'final' && frame.text === `told ${one.replace(/\d/, '')}`,
           )
           expect(told.ok).toBe(true)
+          // Nobody sees the tools of another conversation.
+          const offered = JSON.stringify(mock.getRequests().at(-1)?.body).match(
+            /"(?:mcp_)*aetheel[\w-]*_send_message"/g,
+          )
+          expect(new Set(offered).size).toBeLessThanOrEqual(1)
           if (name !== 'pi') expect(keys.size).toBeGreaterThan(0)
           for (const key of keys) expect([...commands].filter(line => line.includes(key))).toEqual([])
           await client.close()

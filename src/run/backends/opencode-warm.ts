@@ -7,6 +7,7 @@ import type { ProcessEnd, RunningProcess } from '../process.ts'
 import type { Host } from '../warm.ts'
 import { type Loopback, openLoopback, type Reply } from './opencode-http.ts'
 import { endOfReply, isWhole, readTurn, type TurnReader, unreadable } from './opencode-read.ts'
+import { type OwnServers, openOwnServers } from './opencode-servers.ts'
 
 export interface ServerParts {
   readonly user: string
@@ -55,9 +56,10 @@ export async function openServer(
     void stream.closed.then(() => endOfServer(child, patience.leaveMs))
     // What the first turn would have to wait for.
     for (const path of ['/config/providers', '/mcp', '/skill']) loopback.call('GET', path).catch(() => undefined)
+    const servers = openOwnServers(loopback)
     return {
       pid: child.pid,
-      run: (turn, stop) => runTurn({ child, loopback, turns, directory, patience, ...parts }, turn, stop),
+      run: (turn, stop) => runTurn({ child, loopback, turns, directory, patience, servers, ...parts }, turn, stop),
       close: () => close(child),
       kill: child.kill,
       gone: child.end,
@@ -123,12 +125,14 @@ interface Server extends ServerParts {
   /** Where it works, in its own words; empty: it does not tell. */
   readonly directory: string
   readonly patience: typeof usualPatience
+  readonly servers: OwnServers
 }
 
 async function* runTurn(server: Server, turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
   const { child } = server
   const reader = readTurn()
   child.startCounting()
+  const { fields, leave } = await server.servers.enter(turn)
   try {
     const session = await sessionFor(server, turn)
     if (typeof session !== 'string') {
@@ -137,10 +141,12 @@ async function* runTurn(server: Server, turn: Turn, signal: AbortSignal): AsyncG
     }
     yield { type: 'started', session }
     if (signal.aborted) yield aborted
-    else yield* follow(server, turn, session, reader, signal)
+    else yield* follow(server, { ...server.promptFor(turn), ...fields }, session, reader, signal)
   } catch {
     // A connection on loopback breaks only when the server is leaving, or not to be trusted any more.
     yield endOf(await endOfServer(child, server.patience.leaveMs), { line: () => [], end: reader.end })
+  } finally {
+    leave()
   }
 }
 
@@ -162,13 +168,13 @@ async function sessionFor({ loopback, directory, title }: Server, { session }: T
 
 async function* follow(
   server: Server,
-  turn: Turn,
+  prompt: Json,
   session: string,
   reader: TurnReader,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent> {
   const { patience } = server
-  const sent = sendPrompt(server, session, server.promptFor(turn))
+  const sent = sendPrompt(server, session, prompt)
   signal.addEventListener('abort', sent.breakOff, { once: true })
   let reply: Reply | null = null
   let gaveUp: Ended | null = null

@@ -6,6 +6,7 @@ import { type Dialect, systemPromptIn } from '../cli.ts'
 import { type Json, object, parseLine } from '../json.ts'
 import { toolName } from '../tools.ts'
 import { readRun } from './opencode-read.ts'
+import { ownTools, withoutOwn } from './opencode-servers.ts'
 
 const title = 'Aetheel'
 
@@ -55,10 +56,10 @@ export const opencode: Dialect = {
   ignores,
   warm: {
     serves: 'all-sessions',
-    fixed: ({ allowedTools, permissionMode, mcpServers, maxTurns, workingDir }) => ({
+    fixed: ({ allowedTools, permissionMode, maxTurns, workingDir, ...turn }) => ({
       allowedTools,
       permissionMode,
-      mcpServers,
+      mcpServers: withoutOwn(turn).mcpServers,
       maxTurns,
       workingDir,
     }),
@@ -67,7 +68,7 @@ export const opencode: Dialect = {
       const password = randomBytes(24).toString('base64url')
       const child = ground.start(['serve', '--port', '0', '--hostname', '127.0.0.1'], {
         // The words come with each message; a prompt that is not there at all would be replaced by its own.
-        ...environmentFor(turn, ground.dir, ground.inherited, ' '),
+        ...environmentFor(withoutOwn(turn), ground.dir, ground.inherited, ' '),
         OPENCODE_SERVER_USERNAME: user,
         OPENCODE_SERVER_PASSWORD: password,
       })
@@ -113,6 +114,8 @@ function agentsFor(turn: Turn, prompt: string): Json {
   // Those that it can give work to go by rules of their own: only these two, and by ours.
   const helpers = ['general', 'explore']
   const task = { '*': 'deny', ...Object.fromEntries(helpers.map(name => [name, 'allow'])) }
+  // The tools of the gateway that are there for other conversations; a turn allows itself its own.
+  const others = { [ownTools]: 'deny' }
   const given = whole || rules.task ? {} : { task }
   return {
     [agentFor(turn)]: {
@@ -120,9 +123,9 @@ function agentsFor(turn: Turn, prompt: string): Json {
       mode: 'primary',
       steps: turn.maxTurns,
       // Nobody is there to answer.
-      permission: { ...rules, ...given, question: 'deny', plan_enter: 'deny', plan_exit: 'deny' },
+      permission: { ...rules, ...given, ...others, question: 'deny', plan_enter: 'deny', plan_exit: 'deny' },
     },
-    ...(whole || rules.task ? {} : Object.fromEntries(helpers.map(name => [name, { permission: rules }]))),
+    ...(rules.task ? {} : Object.fromEntries(helpers.map(name => [name, { permission: { ...rules, ...others } }]))),
   }
 }
 
