@@ -9,6 +9,8 @@ import type { Jobs, NewJob } from '../../src/base/jobs.ts'
 import { openDesk, openTools } from '../../src/hooks/index.ts'
 import { openHttp } from '../../src/ui/index.ts'
 import { noPairing } from '../fakes/no-pairing.ts'
+import { connect as visit } from '../harness/client.ts'
+import { makeHome, startGateway } from '../harness/gateway.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const bridge = resolve(root, 'bin/mcp-bridge.mjs')
@@ -225,4 +227,29 @@ test('it ends with its input also in the middle of a call, and before it is gree
   late.child.stdin?.end()
   expect(await late.exit).toBe(0)
   expect(Date.now() - began).toBeLessThan(1500)
+})
+
+test('in the whole gateway, what an agent says on the way arrives once, before its answer, and nothing after its turn', async () => {
+  const home = await makeHome()
+  closing.push(() => home.remove())
+  const gateway = await startGateway(home, { BACKEND_WARM: 'false' })
+  closing.push(() => gateway.stop())
+  const person = await visit(gateway.url, 'c')
+  closing.push(() => person.close())
+  person.say('1', 'work [[hang]]')
+  const config = () => home.journal().find(one => one.what === 'begin')?.mcpConfig as string | undefined
+  await expect.poll(config).toBeTruthy()
+  const { aetheel } = (
+    JSON.parse(config() ?? '') as { mcpServers: Record<string, { args: string[]; env: Record<string, string> }> }
+  ).mcpServers
+  expect(aetheel?.args).toEqual([bridge])
+  expect(aetheel?.env.AETHEEL_URL).toBe(gateway.url)
+  const { call } = await connect(aetheel?.env.AETHEEL_URL ?? '', aetheel?.env.AETHEEL_KEY ?? '')
+  expect(await call('send_message', { text: 'half way' })).toEqual({ text: 'On its way.', isError: false })
+  const told = await person.next(frame => frame.type === 'final' && frame.text === 'half way')
+  expect(told).toMatchObject({ ok: true, id: expect.stringMatching(/^webchat:c:1#said-/) })
+  person.send({ type: 'stop' })
+  await person.final('1')
+  expect(await call('send_message', { text: 'too late' })).toMatchObject({ isError: true })
+  expect(person.frames.filter(frame => frame.type === 'final').map(frame => frame.id)).toEqual([told.id, '1'])
 })
