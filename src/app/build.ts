@@ -1,5 +1,5 @@
 // Puts the parts together. Only wiring: an `if` about behaviour here means that a part is missing.
-import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { TurnEnd } from '../base/agent.ts'
@@ -11,7 +11,6 @@ import { readPlace } from '../base/place.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { chats as knownChats } from '../chat/index.ts'
-import { openCalls, openDesk, openEquipment, openTools } from '../hooks/index.ts'
 import { openBudget, openGate, openIntake } from '../intake/index.ts'
 import {
   assemble,
@@ -22,7 +21,7 @@ import {
   recallHistory,
   wordsOf,
 } from '../prompt/index.ts'
-import { openRoutes, openSubAgents, openTurns, type Scratch, toolsWayOf, withWords } from '../run/index.ts'
+import { openRoutes, openSubAgents, openTurns, type Scratch, withWords } from '../run/index.ts'
 import {
   explainRefusal,
   finalKey,
@@ -58,6 +57,7 @@ import { ownerlessChats } from './owner.ts'
 import { openRemembering } from './remembering.ts'
 import { productRoot } from './root.ts'
 import { openStatus } from './status.ts'
+import { openTooling } from './tooling.ts'
 import { openWaking } from './waking.ts'
 
 /** Longer than any prompt a person writes, shorter than what hurts. */
@@ -228,32 +228,27 @@ export async function buildGateway(parts: BuildParts) {
   if (!discord) connected.resolve()
   listeners.push(signal => signal.type === 'chat-ready' && connected.resolve())
 
-  const desk = openDesk({
-    tools: openTools({
-      formatTime: dateFormat(() => live.current().timezone),
-      speech: openSaying({ chats, attached, outbox }),
-    }),
-    newKey: () => randomBytes(32).toString('base64url'),
-    broke: (tool, error) => log.error({ err: error, tool }, 'a tool broke'),
-  })
-  const equipment = openEquipment({
-    desk,
-    calls: openCalls({
-      workspace: config.configDir,
-      desk,
-      trouble: error => tell({ type: 'workspace-trouble', file: 'ipc/calls', why: String(error) }),
-    }),
-    servers: () => live.current().mcpServers,
-    own: () => live.current().gatewayTools,
-    wayOf: toolsWayOf,
+  const { desk, equipment } = openTooling({
+    live,
+    tell,
+    speech: openSaying({ chats, attached, outbox }),
+    jobs: waking.jobs,
+    memory: remembering.memory,
+    facts: remembering.brain,
+    tasks: remembering.tasks,
+    agents: subagents,
     bridge: parts.bridge,
     url: parts.url,
+    broke: (tool, error) => log.error({ err: error, tool }, 'a tool broke'),
   })
 
-  const systemPrompt = async () => {
+  const systemPrompt = async (_: NewEvent | null, backend: string) => {
     const [sections, skills] = await Promise.all([workspace.read(), workspace.skills()])
     const { configDir, allowedTools } = live.current()
-    return assemble(sections, { capabilities: capabilities({ configDir, allowedTools, gateway: null }), skills })
+    return assemble(sections, {
+      capabilities: capabilities({ configDir, allowedTools, gateway: equipment.told(backend) }),
+      skills,
+    })
   }
   const openDraft = openDrafts(chats, clock, tell)
   const takeTurn = openTurns({
@@ -352,7 +347,7 @@ export async function buildGateway(parts: BuildParts) {
         ...sampleTurn(live.current()),
         model,
         mcpServers,
-        systemPrompt: withWords(await systemPrompt(), words),
+        systemPrompt: withWords(await systemPrompt(null, backend.name), words),
       }
       await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
     },
@@ -376,15 +371,6 @@ async function soon(work: Promise<void>, clock: Clock): Promise<void> {
   const done = new AbortController()
   await Promise.race([work, clock.sleep(2000, done.signal)])
   done.abort()
-}
-
-/** For times that may be far away. */
-function dateFormat(own: () => string): (ms: number, zone: string | null) => string {
-  return (ms, zone) =>
-    new Intl.DateTimeFormat('en-GB', {
-      timeZone: zone ?? own(),
-      ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
-    }).format(ms)
 }
 
 /** The zone is looked up with the first time to be told: Intl is 8 MB and 13 ms. */

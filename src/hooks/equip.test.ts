@@ -22,7 +22,11 @@ function rig(own = true) {
   }
   const wayOf = (backend: string) => (backend === 'pi' ? 'files' : backend === 'echo' ? 'none' : 'mcp')
   const bridge = { command: 'node', args: ['bridge'] }
-  return { desk, order, ...openEquipment({ desk, calls, servers: [notes], own, wayOf, bridge, url: () => 'http://x' }) }
+  return {
+    desk,
+    order,
+    ...openEquipment({ desk, calls, servers: () => [notes], own: () => own, wayOf, bridge, url: () => 'http://x' }),
+  }
 }
 
 test('one that takes MCP gets our server beside the user’s, with a key that counts until it leaves', async () => {

@@ -38,6 +38,8 @@ export function openEquipment({ desk, calls, servers, own, wayOf, bridge, url }:
   ]
 
   return {
+    /** What the prompt says of them; one that calls by files is told with its folder. */
+    told: (backend: string): 'mcp' | null => (wayFor(backend) === 'mcp' ? 'mcp' : null),
     equip(taken: Taken<NewEvent>, backend: string): Equipment {
       const way = wayFor(backend)
       if (way === 'none') return none()

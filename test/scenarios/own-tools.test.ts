@@ -1,6 +1,7 @@
 // The gateway as MCP server: the real bridge as a process, spoken to by the official client, in front of a real HTTP server.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterEach, expect, test } from 'vitest'
@@ -248,6 +249,18 @@ test('in the whole gateway, what an agent says on the way arrives once, before i
   expect(await call('send_message', { text: 'half way' })).toEqual({ text: 'On its way.', isError: false })
   const told = await person.next(frame => frame.type === 'final' && frame.text === 'half way')
   expect(told).toMatchObject({ ok: true, id: expect.stringMatching(/^webchat:c:1#said-/) })
+  expect(await call('remember', { text: 'Ada likes tea' })).toMatchObject({ isError: false })
+  expect(readFileSync(join(home.configDir, 'memory.md'), 'utf8')).toContain('Ada likes tea')
+  const job = { name: 'tea', schedule: 'every Monday at 8:00', instruction: 'Make tea.' }
+  expect((await call('schedule_job', job)).text).toMatch(/^tea runs .* The next runs: Mon, .*; Mon, .*; Mon, /)
+  expect((await call('list_jobs')).text).toMatch(/- tea \(.*to webchat:c: Make tea\./)
+  expect((await call('brain_add', { content: 'Tea is hot' })).isError).toBe(false)
+  expect((await call('brain_search', { query: 'tea' })).text).toMatch(/Tea is hot/)
+  expect((await call('tasks_add', { title: 'Buy tea' })).isError).toBe(false)
+  expect((await call('publish', { channel: 'kitchen', text: 'tea is ready' })).text).toBe('Posted.')
+  expect((await call('read_channel', { channel: 'kitchen' })).text).toMatch(/tea is ready/)
+  expect((await call('list_agents')).text).toBe('There are none.')
+  expect((await call('memory_search', { query: 'nothing-like-this' })).isError).toBe(false)
   person.send({ type: 'stop' })
   await person.final('1')
   expect(await call('send_message', { text: 'too late' })).toMatchObject({ isError: true })

@@ -1,4 +1,5 @@
 // Sub-agents and the channels between agents, by tools.
+import { createHash } from 'node:crypto'
 import type { SpawnResult, SubAgent, SubAgents } from '../../base/agents.ts'
 import type { Caller, Tool, ToolAnswer } from '../../base/tools.ts'
 import { done, excerpt, limited, lines, openMarks, refused, tool } from './tool.ts'
@@ -75,23 +76,25 @@ export function agentTools(agents: SubAgents, when: (ms: number) => string): rea
       name: 'publish',
       about: 'Posts to a channel that other agents read.',
       takes: { channel, text: { type: 'string', about: 'what to tell', required: true } },
-      async call({ channel, text }, caller) {
-        await agents.publish(apart(channel, caller), caller.agent ?? 'agent', text)
-        return done('Posted.')
-      },
+      call: ({ channel, text }, caller) =>
+        inWords(async () => {
+          await agents.publish(apart(channel, caller), caller.agent ?? 'agent', text)
+          return done('Posted.')
+        }),
     }),
     tool({
       name: 'read_channel',
       about: 'The newest posts of a channel of agents.',
       takes: { channel, limit: { type: 'integer', about: 'default 20' } },
       readOnly: true,
-      async call({ channel, limit }, caller) {
-        const posts = await agents.read(apart(channel, caller), limited(limit, 20, 200))
-        return lines(
-          'Nothing was posted there.',
-          posts.map(({ at, from, text }) => `- ${when(at)}, ${from}: ${text}`),
-        )
-      },
+      call: ({ channel, limit }, caller) =>
+        inWords(async () => {
+          const posts = await agents.read(apart(channel, caller), limited(limit, 20, 200))
+          return lines(
+            'Nothing was posted there.',
+            posts.map(({ at, from, text }) => `- ${when(at)}, ${from}: ${text}`),
+          )
+        }),
     }),
   ]
 }
@@ -99,8 +102,24 @@ export function agentTools(agents: SubAgents, when: (ms: number) => string): rea
 const parentOf = ({ lane, place, behalf, agent }: Caller) => ({ lane, place, behalf, agent })
 
 /** Agents that work on the words of a guest share channels with each other, and with nobody else. */
-const apart = (channel: string, { behalf }: Caller) =>
-  behalf.owner ? channel : `guest:${behalf.person ?? 'nobody'}:${channel}`
+const apart = (channel: string, { behalf }: Caller) => {
+  const hash = () =>
+    createHash('sha256')
+      .update(behalf.person ?? '')
+      .digest('hex')
+      .slice(0, 8)
+  return behalf.owner ? channel : `guest-${hash()}.${channel}`
+}
+
+/** What will not do is told by a RangeError. */
+async function inWords(work: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof RangeError) return refused(error.message)
+    throw error
+  }
+}
 
 const unknown = (agent: string) =>
   refused(`There is no sub-agent ${JSON.stringify(agent.slice(0, 80))}; list_agents tells which there are.`)

@@ -7,7 +7,7 @@ import { done, excerpt, lines, refused, tool } from './tool.ts'
 export type FormatTime = (ms: number, zone: string | null) => string
 
 export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
-  const next = ({ next, zone }: JobView) => next.map(ms => format(ms, zone)).join(', ')
+  const next = ({ next, zone }: JobView) => next.map(ms => format(ms, zone)).join('; ')
   const answer = (change: JobChange, words: (job: JobView) => string): ToolAnswer =>
     change.ok ? done(words(change.job)) : refused(`${change.why} Nothing was changed.`)
   const line = (job: JobView) => {

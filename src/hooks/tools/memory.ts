@@ -1,13 +1,13 @@
 // Memory by tools: searched, added to and taken from, with the origin of each change known.
-import type { ChangeResult, MemoryHit, MemorySearch } from '../../base/memory.ts'
+import type { MemoryHit, MemorySearch } from '../../base/memory.ts'
 import type { Caller, Tool, ToolAnswer } from '../../base/tools.ts'
-import { done, limited, lines, refused, tool } from './tool.ts'
+import { limited, lines, tool } from './tool.ts'
 
 export interface Memory {
   readonly search: MemorySearch['search']
   /** The change stands, or waits for the owner where it comes from somebody else's words. */
-  remember(text: string, caller: Caller): Promise<ChangeResult>
-  forget(text: string, caller: Caller): Promise<ChangeResult>
+  remember(text: string, caller: Caller): Promise<ToolAnswer>
+  forget(text: string, caller: Caller): Promise<ToolAnswer>
 }
 
 export function memoryTools(memory: Memory): readonly Tool[] {
@@ -33,13 +33,13 @@ export function memoryTools(memory: Memory): readonly Tool[] {
       name: 'remember',
       about: 'Adds a lasting fact to memory.md.',
       takes: { text: { type: 'string', about: 'one fact, complete in itself', required: true } },
-      call: async ({ text }, caller) => answer(await memory.remember(text, caller), 'Remembered.'),
+      call: ({ text }, caller) => memory.remember(text, caller),
     }),
     tool({
       name: 'forget',
       about: 'Takes a fact out of memory.md.',
       takes: { text: { type: 'string', about: 'as it stands there', required: true } },
-      call: async ({ text }, caller) => answer(await memory.forget(text, caller), 'Forgotten.'),
+      call: ({ text }, caller) => memory.forget(text, caller),
     }),
   ]
 }
@@ -48,9 +48,3 @@ const isConversation = ({ source }: MemoryHit) => /^(?:conversations|messages)\b
 
 const line = ({ source, title, snippet }: MemoryHit) =>
   `- ${source}${title && title !== source ? ` (${title})` : ''}: ${snippet.replace(/\s+/g, ' ')}`
-
-function answer(result: ChangeResult, words: string): ToolAnswer {
-  if (!result.ok) return refused(`${result.why} Nothing was changed.`)
-  if (result.change.state !== 'waiting') return done(words)
-  return done('Noted, but not in memory yet: on the words of somebody who is not the owner, it waits for the owner.')
-}

@@ -3,9 +3,8 @@ import { expect, test } from 'vitest'
 import type { NewSubAgent, Parent, SubAgent, SubAgents } from '../../base/agents.ts'
 import type { Place } from '../../base/event.ts'
 import type { Jobs, JobView, NewJob } from '../../base/jobs.ts'
-import type { MemoryChange } from '../../base/memory.ts'
 import type { BoardTask, Fact, Records } from '../../base/records.ts'
-import { type Caller, ownTools } from '../../base/tools.ts'
+import { ownTools } from '../../base/tools.ts'
 import { openDesk } from '../desk.ts'
 import { asMcpTool } from '../mcp/schema.ts'
 import { eventBy, taken } from '../turns.fixture.ts'
@@ -85,15 +84,12 @@ function rig() {
       return true
     },
     async publish(channel, from, text) {
+      if (channel.includes(' ')) throw new RangeError('No blanks.')
       posts.push({ channel, from, text })
     },
     read: async channel =>
       posts.filter(post => post.channel === channel).map(({ from, text }) => ({ at: 0, from, text })),
   }
-  const change = ({ behalf }: Caller): MemoryChange => ({
-    ...{ id: 1, at: 0, file: 'memory.md', events: [], lane: null, person: null, diff: '' },
-    ...{ owner: behalf.owner, state: behalf.owner ? 'made' : 'waiting' },
-  })
   const desk = openDesk({
     tools: openTools({
       formatTime: (ms, zone) => `time ${ms}${zone ? ` in ${zone}` : ''}`,
@@ -112,8 +108,11 @@ function rig() {
             { source: 'conversations/discord/2026.md', title: 'Ada', snippet: 'a **secret**', at: 0 },
             { source: 'memory.md', title: 'memory.md', snippet: 'likes **tea**', at: 0 },
           ].slice(0, most),
-        remember: async (_, caller) => ({ ok: true, change: change(caller) }),
-        forget: async text => (text === 'x' ? { ok: false, why: 'It is not there.' } : { ok: false, why: text }),
+        remember: async (_, { behalf }) => ({
+          ok: true,
+          text: behalf.owner ? 'Remembered.' : 'It waits for the owner.',
+        }),
+        forget: async () => ({ ok: false, text: 'It is not there.' }),
       },
       facts: records<Fact>(),
       tasks: records<BoardTask>(),
@@ -186,7 +185,7 @@ test('a job is scheduled for this conversation, and told with its words and its 
   const owner = turn(true)
   const wanted = { name: 'mail', schedule: 'every minute', instruction: 'look' }
   expect((await owner('schedule_job', wanted)).text).toBe(
-    'mail runs every minute. The next runs: time 1, time 2, time 3.',
+    'mail runs every minute. The next runs: time 1; time 2; time 3.',
   )
   expect(added[0]).toMatchObject({ ...wanted, channel: 'discord:1', zone: null })
   expect(await owner('schedule_job', { ...wanted, schedule: 'sometimes' })).toEqual({
@@ -194,7 +193,7 @@ test('a job is scheduled for this conversation, and told with its words and its 
     text: '"sometimes" is not a schedule. Nothing was changed.',
   })
   expect((await owner('list_jobs')).text).toBe(
-    '- mail (cron): every minute, next time 1, time 2, time 3, to discord:1: look at the mail\n- bad in agents.md cannot be used: No schedule.',
+    '- mail (cron): every minute, next time 1; time 2; time 3, to discord:1: look at the mail\n- bad in agents.md cannot be used: No schedule.',
   )
   expect((await owner('pause_job', { name: 'mail' })).text).toBe('mail is paused.')
   expect((await owner('pause_job', { name: 'mail', paused: false })).text).toMatch(/goes on/)
@@ -210,7 +209,7 @@ test('what is remembered for a guest waits, and other people’s conversations a
   const [owner, guest] = [turn(true), turn(false)]
   expect((await owner('remember', { text: 'tea' })).text).toBe('Remembered.')
   expect((await guest('remember', { text: 'tea' })).text).toMatch(/waits for the owner/)
-  expect(await owner('forget', { text: 'x' })).toEqual({ ok: false, text: 'It is not there. Nothing was changed.' })
+  expect(await owner('forget', { text: 'x' })).toEqual({ ok: false, text: 'It is not there.' })
   expect((await owner('memory_search', { query: 'x' })).text).toMatch(/secret/)
   expect((await guest('memory_search', { query: 'x', limit: 1 })).text).toBe('- memory.md: likes **tea**')
 })
@@ -250,6 +249,7 @@ test('a guest sees, asks and stops the sub-agents of their own conversation, and
   await owner('publish', { channel: 'news', text: 'private' })
   expect((await guest('read_channel', { channel: 'news' })).text).toBe('Nothing was posted there.')
   expect((await owner('read_channel', { channel: 'news' })).text).toBe('- time 0, agent: private')
+  expect(await owner('publish', { channel: 'a b', text: 'x' })).toEqual({ ok: false, text: 'No blanks.' })
   await guest('publish', { channel: 'news', text: 'trick' })
-  expect(posts.map(post => post.channel)).toEqual(['news', 'guest:eve:news'])
+  expect(posts.map(post => post.channel)).toEqual(['news', expect.stringMatching(/^guest-[0-9a-f]{8}\.news$/)])
 })
