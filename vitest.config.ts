@@ -1,4 +1,18 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** What takes longest begins first, or the others wait for it at the end. By themselves small files, however slow, come last. */
+const slow = [/backend-warm/, /backend-cold/, /discord-away/, /backend-stays-up/, /campaign/, /scenarios/, /contracts/]
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = slow.findIndex(name => name.test(moduleId))
+      return at < 0 ? slow.length : at
+    }
+    return files.sort((a, b) => rank(a) - rank(b))
+  }
+}
 
 export default defineConfig({
   test: {
@@ -9,6 +23,7 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     pool: 'forks',
     // Most of the time they wait for processes, not for the processor.
-    maxWorkers: 4,
+    maxWorkers: 5,
+    sequence: { sequencer: SlowFirst },
   },
 })

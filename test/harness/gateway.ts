@@ -60,6 +60,8 @@ export function runCommand(
       CONFIG_DIR: home.configDir,
       HTTP_TOKEN: token,
       HTTP_PORT: '0',
+      // As the launcher has it: without, most of a start is the compiler.
+      NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/aetheel'),
       ...env,
     },
   })
