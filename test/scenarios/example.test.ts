@@ -81,6 +81,20 @@ test('a job that is added while it runs is there at once, and in the file', asyn
   expect((await client.final('2')).text).toContain('morning-briefing')
 })
 
+test('a command that comes twice is done once', async () => {
+  const runs = () => client.frames.filter(({ type, id }) => type === 'final' && String(id).startsWith('cron:')).length
+  const before = runs()
+  client.say('3', '/cron run morning-briefing')
+  await client.final('3')
+  client.say('3', '/cron run morning-briefing')
+  await vi.waitFor(() => expect(client.frames.filter(({ id }) => id === '3').length).toBeGreaterThan(2))
+  client.say('4', '/cron run morning-briefing')
+  await client.final('4')
+  await vi.waitFor(() => expect(runs()).toBeGreaterThanOrEqual(before + 2), 10_000)
+  await new Promise(resolve => setTimeout(resolve, 300))
+  expect(runs()).toBe(before + 2)
+})
+
 test('what was said is archived for people and found again, and every event has its end', async () => {
   await vi.waitFor(async () => expect(await aetheel('memory', 'search', 'Thursday')).toContain('inbox.md'), 10_000)
   const archived = () => aetheel('memory', 'search', 'project')
