@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { backendNames } from '../base/agent.ts'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
-import type { EventSink, EventSource, Hook, NewEvent, Place, Wish } from '../base/event.ts'
+import type { EventSink, EventSource, Hook, NewEvent, Place, Refused, Wish } from '../base/event.ts'
 import type { Jobs } from '../base/jobs.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
@@ -12,7 +12,7 @@ import type { ReceiveWebhook } from '../base/webhook.ts'
 import { openJobs } from '../clock/index.ts'
 import { openOutbound, openWebhooks, readHooks } from '../hooks/index.ts'
 import type { Budget } from '../intake/index.ts'
-import { piecesFor } from '../send/index.ts'
+import { explainRefusal, piecesFor } from '../send/index.ts'
 import { type Database, openMarks } from '../store/index.ts'
 import type { LiveConfig } from './live.ts'
 import { runShell } from './shell.ts'
@@ -77,11 +77,8 @@ export function openWaking(parts: WakingParts): Waking {
     clockSource: {
       name: source.name,
       run: (_, signal) =>
-        // What the budget does not allow is left out, not put off: tomorrow has its own.
-        source.run(
-          async event => (budget.objection(event) === null ? accept(event) : { type: 'duplicate', id: 0 }),
-          signal,
-        ),
+        // Not by way of the intake, which would count and log it each time.
+        source.run(async event => (budget.objection(event) === null ? accept(event) : overBudget()), signal),
     },
     webhook: openWebhooks({
       read: async () => agentsFile(),
@@ -125,6 +122,12 @@ export function openWaking(parts: WakingParts): Waking {
     },
   }
 }
+
+const overBudget = (): Refused => ({
+  type: 'refused',
+  why: 'over-budget',
+  reason: explainRefusal('over-budget', { depth: 0, max: 0 }),
+})
 
 /** `opus`, or `codex/gpt-5` where the first word is a backend. */
 function wishOf(model: string): Wish {

@@ -102,7 +102,7 @@ export type Signal =
       readonly kind: string
       readonly name: string
       readonly due: number
-      readonly why: 'missed' | 'still-running' | 'unchanged'
+      readonly why: 'missed' | 'still-running' | 'unchanged' | 'over-budget'
     }
 
 export type Tell = (signal: Signal) => void

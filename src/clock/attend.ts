@@ -56,6 +56,11 @@ export function openAttendance(parts: AttendParts) {
     const { job } = entry
     const answer = await put(sink, eventOf(job, new Date(due).toISOString(), parts.placeOf(job.channel)))
     if (answer === null) return false
+    // Left out, not put off: tomorrow has its own. But a time that comes once waits for tomorrow.
+    if (answer.type === 'refused' && answer.why === 'over-budget' && job.when.type !== 'once') {
+      await skip(entry, due, 'over-budget')
+      return true
+    }
     const vain = answer.type === 'refused' && inVain.has(answer.why)
     trouble(job, 'refused', vain ? answer.reason : null)
     if (answer.type === 'refused' && !vain) return false

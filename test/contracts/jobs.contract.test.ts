@@ -98,6 +98,25 @@ describe('firing', () => {
     expect(tried.slice(-3)).toEqual(['10:59 10:00', '11:00 11:00', '11:01 11:00'])
   })
 
+  test('what is over the budget is left out, and its news kept for the next time; a time that comes once waits', async () => {
+    await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
+    await work.write('notes.md', 'new')
+    const checked = cron('a', '0 * * * *', 'Skip-if-unchanged: file notes.md')
+    await work.write('agents.md', cronFile(checked, cron('b', '2026-11-16 09:30')))
+    let over = true
+    const { jobs } = await work.start({}, async event =>
+      over ? { type: 'refused', why: 'over-budget', reason: 'Over budget.' } : work.inbox(event),
+    )
+    await work.time.pass(2 * minute)
+    expect((await jobs.list()).jobs[0]).toMatchObject({ name: 'a', last: null })
+    expect(await jobs.run('a')).toEqual({ ok: false, why: 'Over budget.' })
+    await work.time.pass(hour)
+    expect(work.skipped()).toEqual(['a over-budget', 'a over-budget'])
+    over = false
+    await work.time.pass(hour)
+    expect(work.fired()).toEqual(['2026-11-16T09:30:00.000Z', '2026-11-16T11:00:00.000Z'])
+  })
+
   test('a sink that breaks loses no due time', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
     await work.write('agents.md', cronFile(cron('a', '0 9 * * *')))
