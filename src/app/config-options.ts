@@ -299,7 +299,8 @@ export const options = {
     live: true,
     env: 'OUTPUT_CHANNEL_ID',
     kind: text,
-    description: 'Channel for answers to heartbeats and cron jobs that name none. Not set: only the log.',
+    description:
+      'Where the answers of jobs, hooks and webhooks go that name no channel, and what the owner is told unasked, such as discord:123 or webchat:home. Not set: nowhere.',
   }),
   'budget.daily_usd': optional({
     live: true,
@@ -352,7 +353,7 @@ export const options = {
     env: 'TIMEZONE',
     kind: timezone,
     default: systemTimezone,
-    description: "Time zone of schedules. Not set: the system's.",
+    description: "Time zone of schedules, of the day of the budget and of the archives. Not set: the system's.",
   }),
   retention_days: option({
     live: true,

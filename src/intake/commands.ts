@@ -117,7 +117,7 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
     {
       names: ['reload'],
       ownerOnly: true,
-      about: 'Read config.json and the schedules again, and say what changed.',
+      about: 'Read the configuration again, and say what changed.',
       answer: () => parts.reload(),
     },
     {

@@ -47,7 +47,8 @@ const changes = {
   run: async ({ jobs }, name) =>
     told(
       await jobs.run(name),
-      job => `${job.name} runs now. Its answer goes to ${job.channel ?? 'the default channel'}.`,
+      job =>
+        `${job.name} runs now. Its answer goes to ${job.channel ?? 'the default channel, if OUTPUT_CHANNEL_ID names one'}.`,
     ),
 } as const satisfies Record<string, (parts: CronParts, what: string) => Promise<string>>
 

@@ -30,7 +30,10 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
         instruction: { type: 'string', about: 'what to do then, complete in itself', required: true },
         channel: { type: 'string', about: 'where the answer goes; default: this conversation' },
         timezone: { type: 'string', about: 'such as Europe/Berlin' },
-        skip_if_unchanged: { type: 'string', about: 'a file, URL or command: nothing is done while it stays the same' },
+        skip_if_unchanged: {
+          type: 'string',
+          about: '"file PATH", "url ADDRESS" or "command LINE": nothing is done while it stays the same',
+        },
       },
       ownerOnly: true,
       async call(args, { place }) {

@@ -49,7 +49,8 @@ export async function runJob(ports: CliPorts, terminal: Terminal, flags: Flags, 
     terminal,
     flags.json === true,
     change,
-    ({ job }) => `${job.name} runs now. Its answer goes to ${job.channel ?? 'the default channel'}.`,
+    ({ job }) =>
+      `${job.name} runs now. Its answer goes to ${job.channel ?? 'the default channel, if OUTPUT_CHANNEL_ID names one'}.`,
   )
 }
 

@@ -70,7 +70,7 @@ function addStart(program: Command, ports: CliPorts, action: Action): void {
     .description('run the gateway until Ctrl-C (the default command)')
     .option(
       '--backend <name>',
-      'who answers: claude, codex, gemini, opencode, pi, or echo, which repeats what you write',
+      'who answers: claude, codex, gemini, opencode, pi, claude-sdk, or echo, which repeats what you write',
     )
     .option('--model <name>', 'the model the backend is to use')
     .option('--discord', 'connect to Discord')
