@@ -48,7 +48,8 @@ async function feed(check: Precheck, hash: Hash, parts: PrecheckParts, signal: A
       return feedAddress(check.url, hash, within(parts.timeoutMs ?? addressMs, signal))
     case 'command': {
       const ended = await parts.run(check.command, within(commandMs, signal)).catch(() => null)
-      if (!ended?.ok) return 'the command of Skip-if-unchanged failed; try it by hand'
+      if (!ended?.ok)
+        return 'the command of Skip-if-unchanged failed; try it by hand, and see that ALLOWED_TOOLS has Bash'
       hash.update(ended.output)
       return null
     }

@@ -23,7 +23,11 @@ export function addCron({ program, ports, terminal, action }: Making): void {
     .option('--channel <place>', 'where the answer goes, such as discord:1234 (default: OUTPUT_CHANNEL_ID)')
     .option('--timezone <zone>', 'whose clock counts, such as Europe/Berlin')
     .option('--model <name>', 'with which model: MODEL or BACKEND/MODEL')
-    .option('--if-missed <what>', 'runs that fell due while nobody was there: skip or once', missedRuns)
+    .option(
+      '--if-missed <what>',
+      'runs that fell due while nobody was there: skip or once (default: once; for "every 30 minutes" and the like skip)',
+      missedRuns,
+    )
     .option(
       '--skip-if-unchanged <what>',
       'do nothing while this stays the same: "file PATH", "url ADDRESS" or "command …"',
