@@ -91,7 +91,8 @@ function withTable(file: string, page: string, table: string): string {
   return `${page.slice(0, begin + marks.begin.length)}\n\n${table}\n\n${page.slice(end)}`
 }
 
-if (import.meta.main) {
+// Not by import.meta.main, which Node 24.0 does not have.
+if (process.argv[1] === import.meta.filename) {
   for (const { file, before, after } of await pages()) {
     if (after !== before) await writeFile(new URL(file, import.meta.url), after)
     process.stdout.write(`docs/${file}: ${after === before ? 'is up to date' : 'written'}\n`)
