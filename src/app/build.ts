@@ -160,6 +160,7 @@ export async function buildGateway(parts: BuildParts) {
   const waking = openWaking({
     ...{ live, db, clock, tell, inbox, outbox, chats, budget, placeOf },
     accept: event => intake.accept(event),
+    keeper: remembering.keeper,
     variable: parts.variable,
     broke: bug,
   })

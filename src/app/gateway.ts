@@ -80,7 +80,15 @@ export async function openGateway(
     if (strays > 0) log.warn({ processes: strays }, 'ended what a killed gateway left running')
     warnOfMissingLogin(backends.main.name, loaded.environment, log)
     const version = await readVersion()
-    const live = openLiveConfig({ loaded, load, told: reloaded => logReload(log, reloaded) })
+    let approved: () => string | null | undefined = () => undefined
+    const live = openLiveConfig({
+      loaded,
+      load(text) {
+        const instead = text === undefined ? approved() : text
+        return load(instead === null ? '{}' : instead)
+      },
+      told: reloaded => logReload(log, reloaded),
+    })
     const gateway = await buildGateway({
       live,
       db,
@@ -95,6 +103,7 @@ export async function openGateway(
       url: () => url,
       bridge: { command: process.execPath, args: [join(productRoot(), 'bin', 'mcp-bridge.mjs')] },
     })
+    approved = () => gateway.remembering.keeper.approved('config.json')
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
     await gateway.remembering.begin((await gateway.inbox.waiting()).filter(({ interrupted }) => interrupted))
     // What a killed gateway was to do on leaving is not for one that comes.

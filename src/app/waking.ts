@@ -13,7 +13,7 @@ import { openJobs } from '../clock/index.ts'
 import { openOutbound, openWebhooks, readHooks } from '../hooks/index.ts'
 import type { Budget } from '../intake/index.ts'
 import { explainRefusal, piecesFor } from '../send/index.ts'
-import { type Database, openMarks } from '../store/index.ts'
+import { byHand, type Database, doerCalling, type Keeper, openMarks } from '../store/index.ts'
 import type { LiveConfig } from './live.ts'
 import { runShell } from './shell.ts'
 
@@ -27,6 +27,7 @@ export interface WakingParts {
   readonly chats: ReadonlyMap<string, ChatAdapter>
   readonly accept: EventSink
   readonly budget: Budget
+  readonly keeper: Pick<Keeper, 'approved' | 'edit'>
   placeOf(channel: string | null): Place | null
   /** A variable of the environment, for the secrets of webhooks. */
   variable(name: string): string | null
@@ -44,9 +45,11 @@ export interface Waking {
 }
 
 export function openWaking(parts: WakingParts): Waking {
-  const { live, clock, tell, inbox, outbox, chats, accept, budget, placeOf, broke } = parts
+  const { live, clock, tell, inbox, outbox, chats, accept, budget, keeper, placeOf, broke } = parts
   const { configDir } = live.current()
   const agentsFile = () => {
+    const approved = keeper.approved('agents.md')
+    if (approved !== undefined) return approved ?? ''
     try {
       return readFileSync(join(configDir, 'agents.md'), 'utf8')
     } catch {
@@ -67,6 +70,10 @@ export function openWaking(parts: WakingParts): Waking {
         : Promise.resolve({ ok: false, output: 'commands need Bash in ALLOWED_TOOLS' }),
     busy: inbox.isBusy,
     placeOf,
+    keeper: {
+      approved: keeper.approved,
+      edit: (file, by, change) => keeper.edit(file, by ? doerCalling(by) : byHand, change),
+    },
     broke,
   })
   const hooksIn = onceFor(readHooks)

@@ -1,4 +1,5 @@
 // Jobs: what the agent does when time passes. Written in heartbeat.md and agents.md, where people and the agent edit them.
+import type { Caller } from './tools.ts'
 
 export type When =
   | { readonly type: 'every'; readonly seconds: number }
@@ -66,12 +67,12 @@ export type JobChange =
   /** In plain words, for whoever asked. Nothing was changed. */
   | { readonly ok: false; readonly why: string }
 
-/** The jobs of the workspace. Every change is an edit of the markdown file; it counts at once. */
+/** The jobs of the workspace. Every change is an edit of the markdown file; it counts at once. `by`: the turn that does it, if one does. */
 export interface Jobs {
   list(): Promise<{ readonly jobs: readonly JobView[]; readonly troubles: readonly JobTrouble[] }>
-  add(job: NewJob): Promise<JobChange>
-  pause(name: string, paused: boolean): Promise<JobChange>
-  remove(name: string): Promise<JobChange>
+  add(job: NewJob, by?: Caller): Promise<JobChange>
+  pause(name: string, paused: boolean, by?: Caller): Promise<JobChange>
+  remove(name: string, by?: Caller): Promise<JobChange>
   /** Now, whatever the schedule says; its next due time stays. */
   run(name: string): Promise<JobChange>
 }

@@ -5,12 +5,13 @@ import type { Job, JobChange, JobKind, Jobs, JobView, NewJob } from '../base/job
 import type { JobMarks } from '../base/marks.ts'
 import type { Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
+import type { Caller } from '../base/tools.ts'
 import { handled, openAttendance, put } from './attend.ts'
 import { nextRuns } from './due.ts'
 import { jobFrom, withJob, withoutJob, withPaused } from './edit.ts'
 import type { PrecheckParts } from './precheck.ts'
 import { type Known, openRoster } from './roster.ts'
-import { type Edited, fileOf, openScheduleFiles, openWatch } from './schedule-files.ts'
+import { type Edited, fileOf, openScheduleFiles, openWatch, type ScheduleKeeper } from './schedule-files.ts'
 import { quoted } from './seen.ts'
 import { openTroubles } from './troubles.ts'
 import { eventOf, laneOf } from './wake.ts'
@@ -30,6 +31,7 @@ export interface JobsParts {
   busy(lane: LaneKey): boolean
   /** Where the answer goes, for what a job names or, with null, for one that names nothing. */
   placeOf(channel: string | null): Place | null
+  readonly keeper?: ScheduleKeeper
   /** A bug, for the log. */
   broke(error: unknown): void
   /** How often files and time are looked at although nothing calls: a watch can go deaf, and a machine sleeps. */
@@ -47,7 +49,7 @@ interface Edit {
 
 export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly source: EventSource } {
   const { dir, clock, lookMs = defaultLookMs } = parts
-  const files = openScheduleFiles(dir)
+  const files = openScheduleFiles(dir, parts.keeper)
   const troubles = openTroubles(parts.tell)
   const roster = openRoster({ ...parts, files, troubles })
   const inTurn = oneAtATime()
@@ -60,12 +62,12 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
   }
 
   /** `what` sees the files as they are; words from it leave them so. What changed counts once it resolves. */
-  const edit = (what: () => Edit | string): Promise<Edited> =>
+  const edit = (what: () => Edit | string, by: Caller | null = null): Promise<Edited> =>
     inTurn(async () => {
       await roster.look()
       const wanted = what()
       if (typeof wanted === 'string') return { ok: false, why: wanted }
-      const edited = await files.edit(wanted.kind, wanted.change)
+      const edited = await files.edit(wanted.kind, by, wanted.change)
       await roster.look()
       nap.abort()
       return edited
@@ -158,6 +160,7 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
   const change = async (
     name: string,
     how: (markdown: string, job: Job) => string,
+    by?: Caller,
   ): Promise<{ ok: true; before: Known } | { ok: false; why: string }> => {
     let before: Known | undefined
     const edited = await edit(() => {
@@ -165,7 +168,7 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       if (typeof entry === 'string') return entry
       before = entry
       return { kind: entry.job.kind, change: markdown => how(markdown, entry.job) }
-    })
+    }, by)
     return edited.ok && before ? { ok: true, before } : { ok: false, why: edited.ok ? '' : edited.why }
   }
 
@@ -180,7 +183,7 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       await look()
       return { jobs: await Promise.all([...roster.known.values()].map(view)), troubles: troubles.all() }
     },
-    async add(wanted: NewJob) {
+    async add(wanted: NewJob, by?: Caller) {
       const made = await jobFrom(wanted)
       if (!made.ok) return made
       const { job } = made
@@ -194,17 +197,17 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
         const broken = troubles.all().find(one => one.file === fileOf[job.kind] && sameName(one.name, job.name))
         if (broken) return `${broken.file} has "${quoted(job.name)}" already, which cannot be used: ${broken.why}`
         return { kind: job.kind, change: markdown => withJob(markdown, job) }
-      })
+      }, by)
       return edited.ok ? viewOf(job) : edited
     },
-    async pause(name, paused) {
-      const changed = await change(name, (markdown, { kind, name: own }) => withPaused(markdown, kind, own, paused))
+    async pause(name, paused, by) {
+      const changed = await change(name, (markdown, { kind, name: own }) => withPaused(markdown, kind, own, paused), by)
       if (!changed.ok) return changed
       const after = await viewOf(changed.before.job)
       return after.ok && after.job.paused !== paused ? unchangedIn(after.job) : after
     },
-    async remove(name) {
-      const changed = await change(name, (markdown, { kind, name: own }) => withoutJob(markdown, kind, own))
+    async remove(name, by) {
+      const changed = await change(name, (markdown, { kind, name: own }) => withoutJob(markdown, kind, own), by)
       if (!changed.ok) return changed
       const { job } = changed.before
       if (roster.known.has(laneOf(job))) return unchangedIn(job)

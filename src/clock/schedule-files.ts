@@ -4,6 +4,7 @@ import { constants, type FSWatcher, statSync, watch } from 'node:fs'
 import { chmod, open, realpath, rename, rm } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { Job, JobKind, JobTrouble } from '../base/jobs.ts'
+import type { Caller } from '../base/tools.ts'
 import { readCronJobs } from './cron-file.ts'
 import { readHeartbeats } from './heartbeat-file.ts'
 
@@ -19,13 +20,28 @@ export interface Schedules {
 
 export type Edited = { readonly ok: true } | { readonly ok: false; readonly why: string }
 
+/** Whoever knows who changed the files; without, they are what stands on the disk. */
+export interface ScheduleKeeper {
+  /** What counts where somebody who may not change the file was at it; null: no file. Undefined: what stands on the disk. */
+  approved(file: string): string | null | undefined
+  /** Whole or not at all, also while others are at it. `by`: the turn that does it; null: no turn. */
+  edit(file: string, by: Caller | null, change: (markdown: string | null) => string): Promise<Edited>
+}
+
 const mostBytes = 1024 * 1024
 
-export function openScheduleFiles(dir: string) {
+export function openScheduleFiles(dir: string, keeper: ScheduleKeeper | null = null) {
   const last = new Map<JobKind, { text: string; jobs: readonly Job[]; troubles: readonly JobTrouble[] }>()
 
+  const readCounting = async (file: string, path: string): ReturnType<typeof readText> => {
+    const found = await readText(path)
+    // Asked for after the file was read: whoever was at it before that is known by now.
+    const approved = keeper?.approved(file)
+    return approved === undefined ? found : { ok: true, text: approved && withoutMark(approved), mode: 0o600 }
+  }
+
   const readKind = async (kind: JobKind): Promise<Schedules> => {
-    const found = await readText(join(dir, fileOf[kind]))
+    const found = await readCounting(fileOf[kind], join(dir, fileOf[kind]))
     const before = last.get(kind)
     if (!found.ok) {
       const trouble = { file: fileOf[kind], name: '', why: found.why }
@@ -49,11 +65,17 @@ export function openScheduleFiles(dir: string) {
       }
     },
     /** Two at a time would lose one: the caller lets them follow each other. */
-    async edit(kind: JobKind, change: (markdown: string) => string): Promise<Edited> {
+    async edit(kind: JobKind, by: Caller | null, change: (markdown: string) => string): Promise<Edited> {
       const file = fileOf[kind]
       const target = await targetOf(dir, file)
       if (target === null)
         return { ok: false, why: `${file} is a link that leads out of the workspace; edit it by hand.` }
+      if (keeper) {
+        const found = await readCounting(file, target)
+        if (!found.ok) return { ok: false, why: `${file} ${found.why}.` }
+        if (change(found.text ?? '') === (found.text ?? '')) return { ok: true }
+        return keeper.edit(file, by, markdown => change(withoutMark(markdown ?? '')))
+      }
       // Somebody else may save it meanwhile; then theirs is the text to change.
       for (let attempt = 0; attempt < 5; attempt++) {
         const found = await readText(target)
@@ -108,6 +130,8 @@ export function openWatch(dir: string, changed: () => void) {
 
 type Text = { readonly ok: true; readonly text: string | null; readonly mode: number }
 
+const withoutMark = (text: string) => text.replace(/^\uFEFF/, '')
+
 async function readText(path: string): Promise<Text | { readonly ok: false; readonly why: string }> {
   try {
     // Opening a pipe would wait for somebody to write into it.
@@ -118,7 +142,7 @@ async function readText(path: string): Promise<Text | { readonly ok: false; read
       if (stat.size > mostBytes) return { ok: false, why: 'is larger than 1 MB; shorten it' }
       const bytes = await file.readFile()
       if (!isUtf8(bytes)) return { ok: false, why: 'is not UTF-8 text; save it as UTF-8' }
-      return { ok: true, text: bytes.toString().replace(/^\uFEFF/, ''), mode: stat.mode & 0o777 }
+      return { ok: true, text: withoutMark(bytes.toString()), mode: stat.mode & 0o777 }
     } finally {
       await file.close()
     }

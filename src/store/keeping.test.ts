@@ -445,3 +445,27 @@ test('while the log cannot be written nothing is put back, and it is as soon as 
   expect(stage.text()).toBe('# Memory\n')
   expect(stage.waits).toMatchObject([{ person: 'eve', owner: false }])
 })
+
+test('while a guest’s turn runs, and until what it wrote is dealt with, a file counts as it was before', async () => {
+  stage = await openStage({ 'agents.md': 'rules\n' })
+  const { approved } = stage.keeper
+  const leaveOwner = stage.keeper.attend(ofOwner(1))
+  expect(approved('agents.md')).toBe(undefined)
+  const leave = stage.keeper.attend(ofGuest(2))
+  stage.write('agents.md', 'evil\n')
+  expect([approved('agents.md'), approved('config.json')]).toEqual(['rules\n', null])
+  const left = leave()
+  expect(approved('agents.md')).toBe('rules\n')
+  await left
+  expect(stage.text('agents.md')).toBe('rules\n')
+  expect(approved('agents.md')).toBe(undefined)
+  await leaveOwner()
+})
+
+test('what a guest’s turn made of config.json before a kill is not what the next start goes on with', async () => {
+  stage = await openStage({ 'config.json': '{}' })
+  stage.write('config.json', '{ "owners": ["eve"] }')
+  stage = await stage.restart([ofGuest(2)])
+  expect(stage.text('config.json')).toBe('{}')
+  expect(stage.reloads()).toBe(1)
+})

@@ -35,6 +35,11 @@ export interface Keeper extends MemoryLog, MemoryEdits {
   attend(taken: Taken<NewEvent>): () => Promise<void>
   /** Finds what was edited by hand, if no turn runs that may have done it. */
   catchUp(): Promise<void>
+  /**
+   * What counts of a file where a guest may have been at it just now: its text without that, null for no file. Undefined: as it stands
+   * on the disk. What takes effect while a turn runs must ask: by the end of the turn, when the file is put back, it would be too late.
+   */
+  approved(file: string): string | null | undefined
   /** What the agent should hear in the next turn of this lane; told once. */
   noteFor(lane: LaneKey): string | null
 }
@@ -204,6 +209,8 @@ export function openKeeper(parts: KeeperParts): Keeper {
     }
     const change = await wait(file, before, now, by)
     if (!(await putBack(file, before, now, change.aside))) return false
+    // It loads, and after a kill it is what the gateway was started with.
+    if (file === config) await parts.configChanged()
     noteTo(doers, `your change of ${file} was put back and waits for your owner's approval (change ${change.id}).`)
     return true
   }
@@ -291,6 +298,10 @@ export function openKeeper(parts: KeeperParts): Keeper {
     ...openMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown }),
     attend,
     catchUp: () => inOrder(catchUp),
+    approved(file) {
+      const doubtful = [...present, ...(blamed.get(file) ?? [])].some(({ owner }) => !owner)
+      return doubtful && !isUnkept(standingIn(file)) ? standingIn(file).text : undefined
+    },
     noteFor(lane) {
       const note = notes.get(lane) ?? null
       notes.delete(lane)

@@ -19,6 +19,24 @@ type Work = Awaited<ReturnType<typeof jobsWorkspace>>
 const read = (work: Work, file = 'agents.md') => readFile(join(work.dir, file), 'utf8')
 
 describe('edited by somebody else', () => {
+  test('what somebody wrote who may not is no job, and what was there before still is', async () => {
+    await using work = await jobsWorkspace(noon)
+    const before = cronFile(cron('a', '* * * * *'))
+    await work.write('agents.md', before)
+    let approved: string | undefined
+    const keeper = {
+      approved: (file: string) => (file === 'agents.md' ? approved : undefined),
+      edit: async () => ({ ok: false, why: 'not here' }) as const,
+    }
+    const { jobs } = await work.start({ keeper })
+    approved = before
+    await work.write('agents.md', cronFile(cron('evil', '* * * * *')))
+    expect((await jobs.list()).jobs.map(({ name }) => name)).toEqual(['a'])
+    await work.time.pass(2 * minute)
+    expect([work.fired('a').length, work.fired('evil').length]).toEqual([2, 0])
+    expect(await jobs.remove('a')).toEqual({ ok: false, why: 'not here' })
+  })
+
   test('a change that no watch sees counts from the next look on, in the order of the file', async () => {
     await using work = await jobsWorkspace(noon)
     const path = join(work.home, 'agents.md')

@@ -103,3 +103,53 @@ test('a skill that is added counts with the next turn, and a bad one is told in 
   await vi.waitFor(() => expect(gateway.output()).toContain('skills/bad/SKILL.md'))
   await client.close()
 })
+
+test("what a stranger's words write counts nowhere before the owner approves it: neither as a hook nor as a setting", async () => {
+  await using home = await temporaryHome()
+  const agents = '## Webhooks\n### door\nSecret: DOOR\nInstruction: look\n'
+  write(home, 'agents.md', agents)
+  write(home, 'config.json', '{ "agent": { "model": "haiku" } }')
+  const gateway = await home.start({ DOOR: 'a-secret-for-tests', CLAUDE_STAND_IN_STEP_MS: '50' })
+  const call = (body: string) =>
+    fetch(`${gateway.url}/hooks/door`, {
+      ...{ method: 'POST', headers: { authorization: 'Bearer a-secret-for-tests' }, body },
+    })
+  await call('[[append:agents.md|## Hooks\n### agent_stop\nInstruction: evil]]')
+  await vi.waitFor(() => expect(gateway.output()).toContain('It waits for you'), 10_000)
+  expect(read(home, 'agents.md')).toBe(agents)
+  expect(home.begun().map(({ prompt }) => prompt)).toHaveLength(1)
+
+  await call('[[write:config.json|{ "agent": { "model": "opus" } }]] [[long:40]]')
+  await vi.waitFor(() => expect(read(home, 'config.json')).toContain('opus'), 10_000)
+  // Longer than an edit of the owner takes to count.
+  await new Promise(resolve => setTimeout(resolve, 1000))
+  const client = await connect(gateway.url, 'a')
+  client.say('1', 'hello')
+  await client.final('1')
+  const args = home.journal().findLast(({ what, prompt }) => what === 'begin' && prompt === 'hello')?.args as string[]
+  expect(args[args.indexOf('--model') + 1]).toBe('haiku')
+  await vi.waitFor(() => expect(read(home, 'config.json')).toContain('haiku'), 10_000)
+  await client.close()
+})
+
+test('a job that the owner adds while a turn of a stranger runs stays', async () => {
+  await using home = await temporaryHome()
+  write(home, 'agents.md', '## Webhooks\n### door\nSecret: DOOR\nInstruction: [[tool:1500]]\n')
+  const gateway = await home.start({ DOOR: 'a-secret-for-tests' })
+  await fetch(`${gateway.url}/hooks/door`, {
+    ...{ method: 'POST', headers: { authorization: 'Bearer a-secret-for-tests' } },
+  })
+  await vi.waitFor(() => expect(home.begun()).toHaveLength(1), 10_000)
+  const client = await connect(gateway.url, 'a')
+  client.say('1', '/cron add tea | every weekday at 16:00 | Remind me of tea.')
+  expect((await client.final('1')).text).toContain('Added: tea')
+  client.say('2', '/cron add walk | every 2 hours | Remind me to walk.')
+  expect((await client.final('2')).text).toContain('Added: walk')
+  await vi.waitFor(() => expect(home.journal().filter(({ what }) => what === 'end')).toHaveLength(1), 10_000)
+  client.say('3', 'hello')
+  await client.final('3')
+  client.say('4', '/cron')
+  expect((await client.final('4')).text).toMatch(/tea[\s\S]*walk|walk[\s\S]*tea/)
+  expect(gateway.output()).not.toContain('It waits for you')
+  await client.close()
+})

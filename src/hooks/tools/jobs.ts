@@ -36,12 +36,14 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
         },
       },
       ownerOnly: true,
-      async call(args, { place }) {
+      async call(args, caller) {
+        const { place } = caller
         const here = place && `${place.chat}:${place.conversation}`
-        const change = await jobs.add({
+        const wanted = {
           ...{ name: args.name, schedule: args.schedule, instruction: args.instruction },
           ...{ channel: args.channel ?? here, zone: args.timezone ?? null, skipIf: args.skip_if_unchanged ?? null },
-        })
+        }
+        const change = await jobs.add(wanted, caller)
         return answer(change, job => `${job.name} runs ${job.words}. The next runs: ${next(job) || 'none'}.`)
       },
     }),
@@ -61,15 +63,15 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
       about: 'Takes a job out for good.',
       takes: { name },
       ownerOnly: true,
-      call: async args => answer(await jobs.remove(args.name), job => `${job.name} is gone.`),
+      call: async (args, caller) => answer(await jobs.remove(args.name, caller), job => `${job.name} is gone.`),
     }),
     tool({
       name: 'pause_job',
       about: 'Pauses a job, or lets it go on.',
       takes: { name, paused: { type: 'boolean', about: 'default true' } },
       ownerOnly: true,
-      call: async args =>
-        answer(await jobs.pause(args.name, args.paused ?? true), job =>
+      call: async (args, caller) =>
+        answer(await jobs.pause(args.name, args.paused ?? true, caller), job =>
           job.paused ? `${job.name} is paused.` : `${job.name} goes on. The next runs: ${next(job) || 'none'}.`,
         ),
     }),
