@@ -26,8 +26,10 @@ export function wordingFor(kind: Happening['kind'], end: TurnEnd, voice: Voice):
     case 'hook':
     case 'webhook': {
       if (wording.kind === 'notice' || (kind === 'heartbeat' && !wording.ok)) return null
-      const text = wording.ok ? withoutSilence(wording.text) : wording.text
-      return text === null ? null : { ...wording, text }
+      if (end.type !== 'answered') return wording
+      // Before our own notes come behind it: with them it would never be silence.
+      const text = withoutSilence(end.text)
+      return text === null ? null : wordingOf({ ...end, text }, voice)
     }
     // Its parent hears of it.
     case 'assignment':
