@@ -52,6 +52,7 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'chat-caught-up':
       return log.info(fields, name)
     case 'job-skipped':
+      return signal.why === 'over-budget' ? log.warn(fields, name) : log.debug(fields, name)
     case 'draft-lost':
     case 'letter-sent':
     case 'turn-spoke':

@@ -63,11 +63,12 @@ export function openWaking(parts: WakingParts): Waking {
     zone: () => live.current().timezone,
     marks: openMarks(parts.db, clock),
     tell,
-    run: (command, signal) =>
-      // Whoever may write the schedule could otherwise run anything, whatever its tools.
+    run: (command, signal) => runShell(command, configDir, signal),
+    // Whoever may write the schedule could otherwise run anything, whatever its tools.
+    noCommands: () =>
       live.current().allowedTools.includes('Bash')
-        ? runShell(command, configDir, signal)
-        : Promise.resolve({ ok: false, output: 'commands need Bash in ALLOWED_TOOLS' }),
+        ? null
+        : 'a command is run only with Bash in ALLOWED_TOOLS; name a file or an address instead.',
     busy: inbox.isBusy,
     placeOf,
     keeper: {
@@ -84,8 +85,8 @@ export function openWaking(parts: WakingParts): Waking {
     clockSource: {
       name: source.name,
       run: (_, signal) =>
-        // Not by way of the intake, which would count and log it each time.
-        source.run(async event => (budget.objection(event) === null ? accept(event) : overBudget()), signal),
+        // Asked here as well, so that what is tried again and again is not counted each time as received.
+        source.run(async event => (budget.objection(event) === null ? accept(event) : overBudget), signal),
     },
     webhook: openWebhooks({
       read: async () => agentsFile(),
@@ -130,11 +131,11 @@ export function openWaking(parts: WakingParts): Waking {
   }
 }
 
-const overBudget = (): Refused => ({
+const overBudget = {
   type: 'refused',
   why: 'over-budget',
-  reason: explainRefusal('over-budget', { depth: 0, max: 0 }),
-})
+  reason: 'What may be spent on this today is spent, so jobs pause until tomorrow.',
+} as const
 
 /** `opus`, or `codex/gpt-5` where the first word is a backend. */
 function wishOf(model: string): Wish {

@@ -56,7 +56,7 @@ export function openAttendance(parts: AttendParts) {
     const { job } = entry
     const answer = await put(sink, eventOf(job, new Date(due).toISOString(), parts.placeOf(job.channel)))
     if (answer === null) return false
-    // Left out, not put off: tomorrow has its own. But a time that comes once waits for tomorrow.
+    // Left out, not put off: tomorrow has its own. What was new stays so, and what comes only once waits for its budget.
     if (answer.type === 'refused' && answer.why === 'over-budget' && job.when.type !== 'once') {
       await skip(entry, due, 'over-budget')
       return true

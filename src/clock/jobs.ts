@@ -27,6 +27,7 @@ export interface JobsParts {
   readonly tell: Tell
   /** Runs the command of a pre-check. */
   readonly run: PrecheckParts['run']
+  readonly noCommands?: () => string | null
   /** Whether an event of the lane waits or runs. */
   busy(lane: LaneKey): boolean
   /** Where the answer goes, for what a job names or, with null, for one that names nothing. */
@@ -77,7 +78,7 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
     ...parts,
     roster,
     troubles,
-    precheck: { dir, run: parts.run },
+    precheck: parts,
     async finish(job) {
       const { kind, name } = job
       const edited = await edit(() => {
@@ -187,6 +188,8 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       const made = await jobFrom(wanted)
       if (!made.ok) return made
       const { job } = made
+      const why = job.skipIf?.type === 'command' ? parts.noCommands?.() : null
+      if (typeof why === 'string') return { ok: false, why: `Skip-if-unchanged: ${why}` }
       const now = clock.now()
       const [next] = await nextRuns(job.when, job.zone ?? parts.zone(), now, 1, now)
       if (next === undefined) return { ok: false, why: 'That time has passed or never comes.' }

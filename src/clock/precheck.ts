@@ -17,6 +17,8 @@ export interface PrecheckParts {
   readonly dir: string
   /** In a shell, in the workspace, until the signal. `output`: what it printed; not ok: it failed or took too long. */
   run(command: string, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly output: string }>
+  /** Why no command is run at the moment, in plain words; null: they are. */
+  noCommands?(): string | null
   readonly timeoutMs?: number
 }
 
@@ -47,6 +49,8 @@ async function feed(check: Precheck, hash: Hash, parts: PrecheckParts, signal: A
     case 'url':
       return feedAddress(check.url, hash, within(parts.timeoutMs ?? addressMs, signal))
     case 'command': {
+      const why = parts.noCommands?.() ?? null
+      if (why !== null) return why
       const ended = await parts.run(check.command, within(commandMs, signal)).catch(() => null)
       if (!ended?.ok)
         return 'the command of Skip-if-unchanged failed; try it by hand, and see that ALLOWED_TOOLS has Bash'

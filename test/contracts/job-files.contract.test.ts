@@ -418,6 +418,43 @@ describe('only if there is anything new', () => {
     expect(hours(work)).toEqual(['13', '15'])
   })
 
+  test('where no command may be run, a job that wants one is refused with the reason; in a file it runs and the trouble is told', async () => {
+    await using work = await jobsWorkspace(noon)
+    const noCommands = () => 'not without a shell.'
+    const { jobs } = await work.start({ noCommands })
+    const wanted = { name: 'a', schedule: 'every hour at :00', instruction: 'Look.', skipIf: 'command date' }
+    expect(await jobs.add(wanted)).toEqual({ ok: false, why: 'Skip-if-unchanged: not without a shell.' })
+    await work.write('agents.md', cronFile(cron('b', '0 * * * *', 'Skip-if-unchanged: command date')))
+    await jobs.list()
+    await work.time.pass(hour)
+    expect(hours(work)).toEqual(['13'])
+    expect(work.troubles()).toEqual(['agents.md: b: not without a shell.'])
+  })
+
+  test('what the budget kept from firing is still news when there is a budget again', async () => {
+    await using work = await jobsWorkspace(noon)
+    await work.write('inbox.md', 'one')
+    await work.write(
+      'agents.md',
+      cronFile(cron('a', '0 * * * *', 'Skip-if-unchanged: file inbox.md'), cron('call', '2026-11-16 12:30')),
+    )
+    let spent = true
+    const refused = { type: 'refused', why: 'over-budget', reason: 'Over budget.' } as const
+    const { jobs } = await work.start({}, event => (spent ? Promise.resolve(refused) : work.inbox(event)))
+    await work.time.pass(90 * minute)
+    expect(work.events).toEqual([])
+    expect(work.skipped()).toEqual(['a over-budget'])
+    expect(await jobs.run('a')).toEqual({ ok: false, why: 'Over budget.' })
+    expect((await jobs.list()).jobs.map(({ name, last }) => [name, last])).toEqual([
+      ['a', null],
+      ['call', null],
+    ])
+    spent = false
+    await work.time.pass(hour)
+    expect(work.fired('a')).toEqual(['2026-11-16T14:00:00.000Z'])
+    expect(work.fired('call')).toEqual(['2026-11-16T12:30:00.000Z'])
+  })
+
   test('a check that hangs holds up nobody else, and a stop ends it', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write(

@@ -61,7 +61,11 @@ test('a bad config.json of the agent is put back and explained to it; a good one
 
 test('over the budget jobs pause and others are refused, the owner is answered and told once', async () => {
   await using home = await temporaryHome()
-  write(home, 'agents.md', '## Webhooks\n### door\nSecret: DOOR\nInstruction: look\n')
+  write(
+    home,
+    'agents.md',
+    '## Webhooks\n### door\nSecret: DOOR\nInstruction: look\n## Cron Jobs\n### tea\nCron: 0 0 1 1 *\nInstruction: tea\n',
+  )
   const gateway = await home.start({
     ...{ DOOR: 'a-secret-for-tests', OUTPUT_CHANNEL_ID: 'webchat:home', BUDGET_DAILY_USD: '0.005' },
   })
@@ -74,6 +78,8 @@ test('over the budget jobs pause and others are refused, the owner is answered a
   expect((await call()).status).toBe(429)
   client.say('2', 'two')
   expect((await client.final('2')).ok).toBe(true)
+  client.say('run', '/cron run tea')
+  expect((await client.final('run')).text).toMatch(/^Not done\. .*spent/)
   client.say('3', '/usage')
   expect((await client.final('3')).text).toMatch(/\*\*Budget\*\*\n\$0\.0\d of \$0\.01/)
   const status = await fetch(`${gateway.url}/api/status`, { headers: { authorization: `Bearer ${token}` } })
