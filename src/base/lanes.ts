@@ -35,12 +35,17 @@ export interface FollowUp {
 
 /** How an attempt ended. */
 export type Outcome =
-  | { readonly type: 'done'; readonly followUps?: readonly FollowUp[] }
-  | { readonly type: 'failed'; readonly why: string; readonly followUps?: readonly FollowUp[] }
+  | ({ readonly type: 'done'; readonly followUps?: readonly FollowUp[] } & Afterwards)
+  | ({ readonly type: 'failed'; readonly why: string; readonly followUps?: readonly FollowUp[] } & Afterwards)
   /** Put off until `at` (ms; Infinity: until `wake`). `retry` counts it as a retry; otherwise it costs nothing. */
   | { readonly type: 'later'; readonly at: number; readonly retry?: boolean; readonly followUps?: readonly FollowUp[] }
   /** Cut off by our own stop: the attempt is given back and the item is told it was interrupted next time. */
   | { readonly type: 'cut' }
+
+interface Afterwards {
+  /** Begins once the end is on disk; the lane goes on when it is over. A kill forgets it. Never rejects. */
+  afterwards?(): Promise<void>
+}
 
 export interface WaitingItem<Item> {
   readonly id: number

@@ -156,7 +156,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
       }
     }
     if (!(await settle(rows, outcome))) return
-    if (outcome.type !== 'later' && outcome.type !== 'cut') return
+    if (outcome.type !== 'later' && outcome.type !== 'cut') return outcome.afterwards?.()
     const at = outcome.type === 'cut' || (lane.woken && outcome.at === Number.POSITIVE_INFINITY) ? 0 : outcome.at
     for (const row of rows) enter({ id: row.id, lane: lane.key, notBefore: at })
   }

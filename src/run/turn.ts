@@ -46,8 +46,10 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
     try {
       await inline('agent_begin', taken, signal)
       const { last, before } = await ask(taken, live, signal)
-      await inline('agent_stop', taken, signal)
-      return outcomeOf(taken, last, before, signal)
+      const outcome = outcomeOf(taken, last, before, signal)
+      if (outcome.type !== 'done' && outcome.type !== 'failed') return outcome
+      // Nobody waits for their answer until a hook has run, and a kill in it does not undo the turn.
+      return { ...outcome, afterwards: () => inline('agent_stop', taken, signal) }
     } finally {
       await leave()
       await live.close()
@@ -57,14 +59,26 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
   /** A run of its own, for the sake of what it does; what it says goes nowhere, and how it ends changes nothing. */
   async function inline(name: InlineHook, taken: Taken<NewEvent>, signal: AbortSignal): Promise<void> {
     if (taken.item.what.kind === 'hook' || signal.aborted) return
-    const event = await parts.hook(name)
-    if (event === null) return
+    try {
+      const event = await parts.hook(name)
+      if (event !== null) await runHook(event, taken, signal)
+    } catch (error) {
+      tell({ type: 'workspace-trouble', file: 'agents.md', why: `the hook ${name} broke: ${String(error)}` })
+    }
+  }
+
+  async function runHook(event: NewEvent, taken: Taken<NewEvent>, signal: AbortSignal): Promise<void> {
     // A lane for each turn: two that run side by side must not share a session.
     const lane = `${event.lane}:${taken.id}`
     const [candidate] = rested(parts.route(lane, 'hook', event.wish))
     const fresh = { ...taken, lane, item: event, attempt: 1, retries: 0, interrupted: false, earlier: [] }
-    await attempt(fresh, candidate, unseen, signal)
-    await parts.sessions.forget(lane, candidate.backend.name)
+    const leave = parts.attend(fresh)
+    try {
+      await attempt(fresh, candidate, unseen, signal)
+      await parts.sessions.forget(lane, candidate.backend.name)
+    } finally {
+      await leave()
+    }
   }
 
   /** One after the other, as long as the reason is one that another backend does not have. */

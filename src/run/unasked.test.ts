@@ -57,10 +57,13 @@ test('agent_begin runs before and agent_stop after every event but a hook, whate
         },
         { hooks: { agent_begin: 'before', agent_stop: 'after' }, happened: word => happened.push(word) },
       )
-      await take(taken({ item: { ...job(what), lane: 'chat:room' } }), never)
+      const outcome = await take(taken({ item: { ...job(what), lane: 'chat:room' } }), never)
       const main = 'text' in what ? what.text : what.instruction
-      const around = what.kind === 'hook' ? [main] : ['before', main, 'after']
-      expect(happened).toEqual(['attended', ...around, 'left'])
+      const withHook = (hook: string) => (what.kind === 'hook' ? [] : ['attended', hook, 'left'])
+      const before = ['attended', ...withHook('before'), main, 'left']
+      expect(happened).toEqual(before)
+      if (outcome.type === 'done' || outcome.type === 'failed') await outcome.afterwards?.()
+      expect(happened).toEqual([...before, ...withHook('after')])
       expect(ends).toMatchObject([{ type: ok ? 'answered' : 'failed' }])
       // Neither speaks in the conversation's session.
       const sessions = asked.map(turn => turn.session?.id)
@@ -68,4 +71,27 @@ test('agent_begin runs before and agent_stop after every event but a hook, whate
     }),
     { numRuns: 100 },
   )
+})
+
+test('a hook that breaks changes nothing about the turn, and is told', async () => {
+  const { take, ends, signals } = openTestTurns(
+    ({ prompt }) => {
+      if (prompt !== 'hello') throw new Error('no such thing')
+      return answer('done')
+    },
+    { hooks: { agent_begin: 'before', agent_stop: 'after' } },
+  )
+  const outcome = await take(taken(), never)
+  if (outcome.type === 'done') await outcome.afterwards?.()
+  expect(ends).toMatchObject([{ type: 'answered', text: 'done' }])
+  expect(signals.filter(({ type }) => type === 'workspace-trouble')).toHaveLength(2)
+})
+
+test('an event that is put off is not over, so that agent_stop waits for its end', async () => {
+  const { take } = openTestTurns(({ prompt }) => (prompt === 'hello' ? [failure('overloaded')] : answer('done')), {
+    hooks: { agent_stop: 'after' },
+  })
+  const outcome = await take(taken(), never)
+  expect(outcome.type).toBe('later')
+  expect('afterwards' in outcome).toBe(false)
 })
