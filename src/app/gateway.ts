@@ -108,6 +108,8 @@ export async function openGateway(
     await gateway.remembering.begin((await gateway.inbox.waiting()).filter(({ interrupted }) => interrupted))
     // What a killed gateway was to do on leaving is not for one that comes.
     await gateway.inbox.cancel(lastLane)
+    // Each start has a greeting of its own: those of starts that came to nothing would pile up.
+    await gateway.inbox.cancel(firstLane)
     const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
     url = http.url
     // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
@@ -189,6 +191,7 @@ async function runGateway({ live, gateway, backends, http, closeHttp, folder, db
   if (failure) throw failure.error instanceof ChatUnusable ? cannotStart(failure.error) : failure.error
 }
 
+const firstLane = 'hook:startup'
 const lastLane = 'hook:shutdown'
 
 /** The hook of the start goes through the queue, once per start. */

@@ -104,7 +104,11 @@ export function openWaking(parts: WakingParts): Waking {
         const put = await outbox.put(`${place.chat}:${place.conversation}`, key, letter)
         if (put.type === 'refused') throw new Error('the outbox takes nothing now')
       },
-      placeOf,
+      // Of what is moved to sent/ nobody looks any more whether it could be sent.
+      placeOf(channel) {
+        const place = placeOf(channel)
+        return place && chats.has(place.chat) ? place : null
+      },
       split: (place, text) => piecesFor(text, chats.get(place.chat)?.limits ?? null),
       tell,
       clock,
@@ -119,7 +123,7 @@ export function openWaking(parts: WakingParts): Waking {
       const told = hooks[name]
       if (!told) return null
       const { instruction, channel, model } = told
-      return {
+      const event: NewEvent = {
         key: `hook:${name}@${clock.now()}`,
         lane: `hook:${name}`,
         what: { kind: 'hook', name, instruction },
@@ -127,6 +131,8 @@ export function openWaking(parts: WakingParts): Waking {
         source: 'hook',
         ...(model === null ? {} : { wish: wishOf(model) }),
       }
+      // Only startup comes by the intake, which would ask.
+      return budget.objection(event) === null ? event : null
     },
   }
 }

@@ -52,6 +52,23 @@ test('agent_begin and agent_stop run around every turn, each in a session of its
   await client.close()
 })
 
+test('starts that came to nothing leave one greeting, that of the last', async () => {
+  await using home = await temporaryHome()
+  write(home, 'agents.md', '## Hooks\n### startup\nInstruction: say hello [[hang]]\n')
+  for (let start = 1; start <= 2; start++) {
+    const crashing = await home.start()
+    await vi.waitFor(() => expect(home.begun()).toHaveLength(start))
+    await crashing.stop('SIGKILL')
+  }
+  write(home, 'agents.md', '## Hooks\n### startup\nInstruction: say hello\nChannel: webchat:home\n')
+  const gateway = await home.start()
+  const client = await connect(gateway.url, 'home')
+  expect((await finalOf(client, 'hook:startup@')).text).toBe('turn 1: say hello')
+  expect(home.begun()).toHaveLength(3)
+  expect(await unaccounted(gateway)).toBe(0)
+  await client.close()
+})
+
 test('the answer does not wait for agent_stop, and is not given again when the gateway dies in it', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Hooks\n### agent_stop\nInstruction: tidy up [[hang]]\n')
@@ -110,9 +127,11 @@ test('a file in ipc/outbound is sent to its channel once, also if the gateway di
   await first.stop('SIGKILL')
   writeFileSync(join(drop, 'b.json'), JSON.stringify({ channel: 'webchat:home', text: 'Tea is ready.' }))
   writeFileSync(join(drop, 'c.json'), '{"chanel": "webchat:home", "text": "x"}')
+  writeFileSync(join(drop, 'd.md'), 'Channel: carrierpigeon:7\nNobody hears this.')
   const gateway = await home.start({ AGENT_BACKEND: 'echo' })
   await vi.waitFor(() => expect(existsSync(join(drop, 'failed/c.json'))).toBe(true), 10_000)
   await vi.waitFor(() => expect(existsSync(join(drop, 'sent/b.json'))).toBe(true), 10_000)
+  await vi.waitFor(() => expect(existsSync(join(drop, 'failed/d.reason.txt'))).toBe(true), 10_000)
   const client = await connect(gateway.url, 'home')
   await client.next(({ type, text }) => type === 'final' && text === 'Tea is ready.')
   const finals = client.frames.filter(({ type }) => type === 'final').map(({ text }) => text)
@@ -129,5 +148,18 @@ test('what was said unasked is known to the conversation in which it was said', 
   client.say('1', 'what did you mean?')
   await client.final('1')
   expect(home.begun().at(-1)?.prompt).toMatch(/greet me[\s\S]*what did you mean\?$/)
+  await client.close()
+})
+
+test('a budget for hooks holds for those around each turn too', async () => {
+  await using home = await temporaryHome()
+  write(home, 'agents.md', '## Hooks\n### agent_begin\nInstruction: look around\n')
+  const gateway = await home.start({ BUDGET_SOURCE_USD: 'hook=0.000001' })
+  const client = await connect(gateway.url, 'a')
+  for (const id of ['1', '2']) {
+    client.say(id, `message ${id}`)
+    await client.final(id)
+  }
+  expect(home.begun().map(({ prompt }) => prompt)).toEqual(['look around', 'message 1', 'message 2'])
   await client.close()
 })
