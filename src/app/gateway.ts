@@ -3,7 +3,6 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ChatUnusable } from '../base/chat.ts'
-import { scrubber } from '../base/scrub.ts'
 import { cutOff, endStrays, loginOf, openScratch } from '../run/index.ts'
 import { type Database, DatabaseUnusable, inWords, openDatabase } from '../store/index.ts'
 import { type OpenHttp, openHttp } from '../ui/index.ts'
@@ -12,6 +11,7 @@ import { buildGateway, type Gateway } from './build.ts'
 import { systemClock as clock } from './clock.ts'
 import { type Config, type Loaded, secretsOf } from './config.ts'
 import { openStateFolder, readNote, type StateFolder } from './folder.ts'
+import { openKnownSecrets } from './known-secrets.ts'
 import { type LiveConfig, openLiveConfig, watchConfig } from './live.ts'
 import { logReload, logSignal } from './log.ts'
 import { productRoot } from './root.ts'
@@ -61,7 +61,7 @@ export async function openGateway(
   const closeHttp = new AbortController()
   try {
     const token = config.http.token ?? (await folder.token())
-    const scrub = scrubber([...secretsOf(config, loaded.environment), token])
+    const { scrub, learn } = openKnownSecrets([...secretsOf(config, loaded.environment), token])
     const scratch = openScratch(folder.runs)
     const [backends, strays] = await Promise.all([
       openBackends(
@@ -83,9 +83,11 @@ export async function openGateway(
     let approved: () => string | null | undefined = () => undefined
     const live = openLiveConfig({
       loaded,
-      load(text) {
+      async load(text) {
         const instead = text === undefined ? approved() : text
-        return load(instead === null ? '{}' : instead)
+        const next = await load(instead === null ? '{}' : instead)
+        if (next.ok) learn(secretsOf(next.config, next.environment))
+        return next
       },
       told: reloaded => logReload(log, reloaded),
     })

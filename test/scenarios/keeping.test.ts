@@ -59,6 +59,22 @@ test('a bad config.json of the agent is put back and explained to it; a good one
   await client.close()
 })
 
+test('a secret that an edit of config.json brings is not shown either', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  const client = await connect(gateway.url, 'a')
+  client.say(
+    '1',
+    '[[write:config.json|{ "mcp": { "servers": { "s": { "command": "true", "env": { "PIN": "swordfish77" } } } } }]]',
+  )
+  await client.final('1')
+  client.say('2', '/memory log')
+  const { text } = await client.final('2')
+  expect(text).toMatch(/config\.json, by the owner: `\+\{ "mcp"/)
+  expect(text).not.toContain('swordfish77')
+  await client.close()
+})
+
 test('over the budget jobs pause and others are refused, the owner is answered and told once', async () => {
   await using home = await temporaryHome()
   write(
