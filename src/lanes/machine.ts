@@ -50,6 +50,8 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
   const mirror = openMirror(rules.background ?? (() => false))
   /** Two places stay free for the others, where there are that many. */
   const backgroundAtOnce = Math.max(1, rules.atOnce - 2)
+  /** Nor may they take all the room there is: a storm of webhooks would turn away everybody who speaks. */
+  const backgroundDepth = Math.ceil(rules.maxDepth * 0.8)
   let inBackground = 0
   let handle: Handle<Item> | null = null
   let only: LaneKey | null = null
@@ -223,7 +225,7 @@ export async function openLanes<Item>(shelf: Shelf, clock: Clock, rules: LaneRul
   }
 
   function refusal(lane: Lane, isNew: boolean, depth: number, now: number): 'busy' | 'full' | null {
-    if (depth >= rules.maxDepth) return 'full'
+    if (depth >= (lane.background ? backgroundDepth : rules.maxDepth)) return 'full'
     if (isNew && !lane.background && rules.busy === 'reject' && mirror.busyLanes(now) >= rules.atOnce) return 'busy'
     return null
   }

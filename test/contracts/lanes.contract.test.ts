@@ -191,6 +191,19 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
   })
 
   // Feature: discord-claude-gateway, Property 17: Event queue depth rejection
+  test('a storm in the background is refused while there is still room for people', async () => {
+    const background = (lane: string) => lane.startsWith('webhook:')
+    const box = await open<string>({ atOnce: 1, maxDepth: 10, busy: 'queue', background })
+    const put = async (lane: string, i: number) => (await box.lanes.put(lane, `${lane}-${i}`, 'x')).type
+    const storm: string[] = []
+    for (let i = 0; i < 20; i++) storm.push(await put('webhook:git', i))
+    expect(storm.filter(type => type === 'accepted')).toHaveLength(8)
+    expect([await put('webchat:a', 1), await put('webchat:a', 2), await put('webchat:a', 3)]).toEqual([
+      ...['accepted', 'accepted', 'refused'],
+    ])
+    await box.end()
+  })
+
   test('people go first: what runs in the background waits behind them, leaves them places and is never busy', async () => {
     const background = (lane: string) => lane.startsWith('cron:')
     const box = await open<string>({ atOnce: 4, busy: 'reject', background })
