@@ -272,6 +272,16 @@ describe('a question', () => {
     expect(reports().map(({ behalf }) => behalf?.owner)).toEqual([false, false])
   })
 
+  test('taken together with a question of a guest is not on the words of the owner, whoever asked last', async () => {
+    const { agents, work, inbox, reports } = await open(folder(), { collect: true })
+    const a = must(await agents.spawn(task('a'), main, 'a'))
+    must(await agents.ask(a.id, 'x', { ...main, behalf: { owner: false, person: 'guest' } }, 'q1'))
+    must(await agents.ask(a.id, 'y', main, 'q2'))
+    work(echo)
+    await inbox.drain()
+    expect(reports().map(({ behalf }) => behalf?.owner)).toEqual([false])
+  })
+
   test('taken together with others is answered once to each who asked', async () => {
     const { agents, work, inbox, reports } = await open(folder(), { collect: true })
     const b = must(await agents.spawn(task('b'), main, 'b'))

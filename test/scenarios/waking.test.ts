@@ -32,6 +32,23 @@ test('the hooks of start and end go through the queue, and the end waits for its
   expect(home.begun().map(({ prompt }) => prompt)).toEqual(['say hello', 'say goodbye [[tool:400]]'])
 })
 
+test('a hook of the end that does not end is given its time, and no more', async () => {
+  await using home = await temporaryHome()
+  write(home, 'agents.md', '## Hooks\n### shutdown\nInstruction: say goodbye [[hang]]\n')
+  const gateway = await home.start({ STOP_TIMEOUT_MS: '500' })
+  gateway.child.kill('SIGTERM')
+  expect(await exitOf(gateway, 10_000)).toBe(0)
+  expect(home.begun()).toHaveLength(1)
+  write(home, 'agents.md', '')
+  const next = await home.start()
+  const client = await connect(next.url, 'home')
+  client.say('1', 'one')
+  await client.final('1')
+  expect(home.begun().map(({ prompt }) => prompt)).toEqual(['say goodbye [[hang]]', 'one'])
+  expect(await unaccounted(next)).toBe(0)
+  await client.close()
+})
+
 test('agent_begin and agent_stop run around every turn, each in a session of its own', async () => {
   await using home = await temporaryHome()
   write(
