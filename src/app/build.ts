@@ -113,6 +113,7 @@ export async function buildGateway(parts: BuildParts) {
     dir: config.configDir,
     tell,
     shippedSkills: join(productRoot(), 'templates/skills'),
+    approved: file => remembering.keeper.approved(file),
   })
 
   const chats = new Map<string, ChatAdapter>()

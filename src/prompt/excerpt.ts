@@ -47,6 +47,14 @@ export const readExcerpt = (path: string, file: string, limit: number, keep: Kee
   }
 }
 
+/** The same of a text. */
+export const excerptOf = (text: string, file: string, limit: number, keep: Keep): Found => {
+  const bytes = Buffer.from(text)
+  const over = bytes.length > limit
+  const kept = over ? cut(bytes, limit - noteRoom, keep) : bytes
+  return { type: 'text', excerpt: { file, text: tidy(kept), keep, cutFrom: over ? bytes.length : null } }
+}
+
 /** The text with a note, for the agent, on what is missing. */
 export const noted = ({ file, text, keep, cutFrom }: Excerpt): string => {
   if (cutFrom === null) return text

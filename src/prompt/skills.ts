@@ -26,7 +26,11 @@ const longest = { name: 64, description: 1024 }
 /** For all of them together in the prompt. */
 const room = 4096
 
-export function openSkills(dir: string): Skills {
+/** `approved`: what counts of a file that somebody changed who may not; null: no file. Undefined: what stands on the disk. */
+export function openSkills(
+  dir: string,
+  approved: (file: string) => string | null | undefined = () => undefined,
+): Skills {
   const known = new Map<string, { readonly mark: string; readonly read: Skill | string }>()
 
   /** What was read is kept until the file changes. */
@@ -43,11 +47,19 @@ export function openSkills(dir: string): Skills {
     return { file, read }
   }
 
+  async function readApproved(folder: string): Promise<{ file: string; read: Skill | string } | null> {
+    const one = await readOne(folder)
+    const file = `skills/${folder}/SKILL.md`
+    const counts = approved(file)
+    if (counts === undefined) return one
+    return counts === null ? null : { file, read: await skillIn(counts.slice(0, headBytes), file, folder) }
+  }
+
   return {
     async read() {
       const folders = await readdir(join(dir, 'skills'), { withFileTypes: true }).catch(() => [])
       const names = folders.filter(one => !one.isFile() && !one.name.startsWith('.')).map(one => one.name)
-      const all = await Promise.all(names.sort().map(readOne))
+      const all = await Promise.all(names.sort().map(readApproved))
       for (const file of known.keys()) if (!all.some(one => one?.file === file)) known.delete(file)
       const skills: Skill[] = []
       const troubles: SkillTrouble[] = []
@@ -67,6 +79,10 @@ export function openSkills(dir: string): Skills {
 async function readSkill(path: string, file: string, folder: string): Promise<Skill | string> {
   const text = await headOf(path).catch((error: unknown) => error)
   if (typeof text !== 'string') return `cannot be read (${String((text as NodeJS.ErrnoException)?.code ?? text)})`
+  return skillIn(text, file, folder)
+}
+
+async function skillIn(text: string, file: string, folder: string): Promise<Skill | string> {
   const front = await readFrontMatter(text)
   if (!front.ok) return front.why
   const { name = folder, description } = front.values

@@ -15,7 +15,8 @@ let told: { file: string; why: string }[]
 const tell = (signal: Signal) => {
   if (signal.type === 'workspace-trouble') told.push({ file: signal.file, why: signal.why })
 }
-const open = () => openWorkspace({ dir, tell, shippedSkills: join(dir, 'none') })
+const open = (approved?: (file: string) => string | null | undefined) =>
+  openWorkspace({ dir, tell, shippedSkills: join(dir, 'none'), ...(approved && { approved }) })
 const put = (file: string, text: string | Buffer) => writeFile(join(dir, file), text)
 const putAll = () => Promise.all(sectionFiles.map(({ file }) => put(file, `words of ${file}\n`)))
 
@@ -35,6 +36,24 @@ describe('the single files', () => {
     await utimes(join(dir, 'soul.md'), atime, mtime)
     expect((await workspace.read()).soul).toBe('WORDS of soul.md')
     expect(told).toEqual([])
+  })
+
+  test('what somebody wrote who may not is not told: neither sections nor persona nor skills', async () => {
+    await putAll()
+    const skill = (name: string) => `---\nname: ${name}\ndescription: What ${name} does.\n---\n`
+    for (const name of ['tea', 'evil']) {
+      await mkdir(join(dir, 'skills', name), { recursive: true })
+      await put(`skills/${name}/SKILL.md`, skill('evil'))
+    }
+    await put('persona.md', '# Identity\n\nEvil.\n')
+    const before: Record<string, string> = { 'soul.md': 'calm\n', 'skills/tea/SKILL.md': skill('tea') }
+    const workspace = open(file => before[file] ?? null)
+    expect(await workspace.read()).toEqual({
+      ...{ identity: null, soul: 'calm', agents: null, user: null, memory: null, tools: null },
+    })
+    expect(await workspace.skills()).toMatch(/tea: What tea does\. \(skills\/tea\/SKILL\.md\)\n$/)
+    expect(await workspace.skills()).not.toContain('evil')
+    expect(await readFile(join(dir, 'memory.md'), 'utf8')).toBe('words of memory.md\n')
   })
 
   test('a file with nothing but its first header says nothing', async () => {

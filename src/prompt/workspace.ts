@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Tell } from '../base/signal.ts'
 import { type Bootstrapped, bootstrap, createFile } from './bootstrap.ts'
-import { type Excerpt, type Found, noted, readExcerpt, shareRoom } from './excerpt.ts'
+import { type Excerpt, excerptOf, type Found, noted, readExcerpt, shareRoom } from './excerpt.ts'
 import { furnishForClis } from './for-clis.ts'
 import { type Persona, personaFiles, readPersona } from './persona.ts'
 import { noSections, type SectionFile, type SectionKey, type Sections, sectionFiles } from './sections.ts'
@@ -25,27 +25,34 @@ export interface WorkspaceParts {
   readonly tell: Tell
   /** A folder with the skills that a new workspace gets. */
   readonly shippedSkills: string
+  /** What counts of a file where somebody who may not change it was at it; null: no file. Undefined: what stands on the disk. */
+  approved?(file: string): string | null | undefined
 }
 
-export const openWorkspace = ({ dir, tell, shippedSkills }: WorkspaceParts): Workspace => {
+export const openWorkspace = ({ dir, tell, shippedSkills, approved = () => undefined }: WorkspaceParts): Workspace => {
   const report = onceWhileItLasts(tell)
   const reportSkills = onceWhileItLasts(tell)
-  const skills = openSkills(dir)
+  const skills = openSkills(dir, approved)
   const personaOf = rememberLast()
+
+  const find = (file: string, keep: Excerpt['keep']): Found => {
+    const counts = approved(file)
+    if (counts === undefined) return readExcerpt(join(dir, file), file, fileLimit, keep)
+    return counts === null ? { type: 'missing' } : excerptOf(counts, file, fileLimit, keep)
+  }
 
   const readSingle = async (section: SectionFile): Promise<Found> => {
     const keep = section.key === 'memory' ? 'end' : 'start'
-    const path = join(dir, section.file)
-    const found = readExcerpt(path, section.file, fileLimit, keep)
-    if (found.type !== 'missing' || section.key !== 'memory') return found
-    const made = await createFile(path, section.starter)
+    const found = find(section.file, keep)
+    if (found.type !== 'missing' || section.key !== 'memory' || approved(section.file) !== undefined) return found
+    const made = await createFile(join(dir, section.file), section.starter)
     if (made.type === 'failed') return { type: 'unreadable', why: 'is missing and cannot be created; check the folder' }
-    const again = readExcerpt(path, section.file, fileLimit, keep)
+    const again = find(section.file, keep)
     return again.type === 'missing' ? { type: 'unreadable', why: 'is a link that leads nowhere; remove it' } : again
   }
 
   const readPersonaFile = async (file: string, troubles: Troubles): Promise<ReadonlyMap<SectionKey, Excerpt>> => {
-    const found = readExcerpt(join(dir, file), file, fileLimit, 'start')
+    const found = find(file, 'start')
     if (found.type === 'unreadable') troubles.set(file, found.why)
     if (found.type !== 'text') return new Map()
     if (found.excerpt.cutFrom !== null) troubles.set(file, tooLarge(found.excerpt.cutFrom, fileLimit))

@@ -157,6 +157,7 @@ test("what a stranger's words write counts nowhere before the owner approves it:
   client.say('1', 'hello')
   await client.final('1')
   expect(home.begun().map(({ prompt }) => prompt)).toEqual([expect.stringContaining('opus'), 'hello'])
+  expect(home.begun().at(-1)?.system).not.toContain('evil')
   const args = home.journal().findLast(({ what }) => what === 'begin')?.args as string[]
   expect(args[args.indexOf('--model') + 1]).toBe('haiku')
   await vi.waitFor(() => expect(read(home, 'agents.md')).toBe(agents), 10_000)
