@@ -195,7 +195,7 @@ export const options = {
     env: 'MAX_QUEUE_DEPTH',
     kind: wholeNumber(1, 1_000_000),
     default: 100,
-    description: 'How many events may wait; more are refused.',
+    description: 'How many events may wait; more are refused. What time and programs bring may take four fifths of it.',
   }),
   'queue.busy': option({
     env: 'BUSY',
