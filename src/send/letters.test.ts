@@ -38,3 +38,19 @@ test('files go with the piece that links to them; a command sends none', () => {
   expect(pieces.filter(({ files }) => files !== undefined)).toHaveLength(2)
   expect(lettersOf('see a.txt', {}, 'command')[0]).not.toHaveProperty('files')
 })
+
+test('of what was answered together, each message has its end and nothing else is spoken of', () => {
+  const letters = openLetters(new Map([['chat', chat({ length: 200 })]]))
+  const others = [
+    { kind: 'report', agent: 'a', name: 'scout', text: 'x', ok: true },
+    { kind: 'webhook', name: 'git', instruction: 'x', payload: '' },
+  ] as const
+  const earlier = [event('message').what, ...others].map((what, id) => ({
+    ...{ id, key: `e${id}`, item: { ...event('message'), what } },
+  }))
+  const all = letters({ key: 'k', item: event('message'), earlier }, { kind: 'final', ok: true, text: 'Done.' })
+  expect(all.map(({ key, item }) => [key, (item as Letter).text])).toEqual([
+    ['e0#final', 'Answered together with your next message.'],
+    ['k#final', 'Done.'],
+  ])
+})

@@ -21,8 +21,11 @@ export function openLetters(
   filesIn: (text: string) => readonly string[] = () => [],
 ) {
   return (taken: Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier'>, wording: Wording): readonly FollowUp[] => [
+    // Only of a message somebody waits to see the end; a report or a webhook has none to show.
     ...(wording.kind === 'final'
-      ? taken.earlier.flatMap(one => lettersTo(one.item, one.key, togetherWith(wording)))
+      ? taken.earlier
+          .filter(one => one.item.what.kind === 'message')
+          .flatMap(one => lettersTo(one.item, one.key, togetherWith(wording)))
       : []),
     ...lettersTo(taken.item, taken.key, wording),
   ]
