@@ -71,6 +71,7 @@ export function openWaking(parts: WakingParts): Waking {
         : 'a command is run only with Bash in ALLOWED_TOOLS; name a file or an address instead.',
     busy: inbox.isBusy,
     placeOf,
+    isReached: ({ chat }) => chats.has(chat),
     keeper: {
       approved: keeper.approved,
       edit: (file, by, change) => keeper.edit(file, by ? doerCalling(by) : byHand, change),

@@ -32,6 +32,8 @@ export interface JobsParts {
   busy(lane: LaneKey): boolean
   /** Where the answer goes, for what a job names or, with null, for one that names nothing. */
   placeOf(channel: string | null): Place | null
+  /** Whether anything can be sent there; missing: nobody knows. */
+  isReached?(place: Place): boolean
   readonly keeper?: ScheduleKeeper
   /** A bug, for the log. */
   broke(error: unknown): void
@@ -190,6 +192,9 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       const { job } = made
       const why = job.skipIf?.type === 'command' ? parts.noCommands?.() : null
       if (typeof why === 'string') return { ok: false, why: `Skip-if-unchanged: ${why}` }
+      const place = job.channel === null ? null : parts.placeOf(job.channel)
+      if (place && parts.isReached?.(place) === false)
+        return { ok: false, why: `There is no chat "${quoted(place.chat)}" here. Write the channel like discord:123.` }
       const now = clock.now()
       const [next] = await nextRuns(job.when, job.zone ?? parts.zone(), now, 1, now)
       if (next === undefined) return { ok: false, why: 'That time has passed or never comes.' }

@@ -418,6 +418,16 @@ describe('only if there is anything new', () => {
     expect(hours(work)).toEqual(['13', '15'])
   })
 
+  test('a job is not taken for a channel that nothing can be sent to', async () => {
+    await using work = await jobsWorkspace(noon)
+    const placeOf = (channel: string | null) => (channel === null ? null : { chat: channel, conversation: '1' })
+    const { jobs } = await work.start({ placeOf, isReached: ({ chat }) => chat === 'discord' })
+    const add = (channel: string | null) =>
+      jobs.add({ name: `to ${channel}`, schedule: 'every hour', instruction: 'Look.', channel })
+    expect(await add('slack')).toMatchObject({ ok: false, why: /no chat "slack" here/ })
+    expect([(await add('discord')).ok, (await add(null)).ok]).toEqual([true, true])
+  })
+
   test('where no command may be run, a job that wants one is refused with the reason; in a file it runs and the trouble is told', async () => {
     await using work = await jobsWorkspace(noon)
     const noCommands = () => 'not without a shell.'

@@ -10,7 +10,9 @@ import { type JobsParts, openJobs } from '../../src/clock/index.ts'
 import { openDatabase, openMarks } from '../../src/store/index.ts'
 import { simulatedTime } from '../fakes/simulated-time.ts'
 
-type Settings = Partial<Pick<JobsParts, 'zone' | 'run' | 'busy' | 'placeOf' | 'lookMs' | 'keeper' | 'noCommands'>>
+type Settings = Partial<
+  Pick<JobsParts, 'zone' | 'run' | 'busy' | 'placeOf' | 'lookMs' | 'keeper' | 'noCommands' | 'isReached'>
+>
 
 export async function jobsWorkspace(start: string, database = ':memory:') {
   const home = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'aetheel-jobs-'))
