@@ -71,7 +71,9 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
     // A lane for each turn: two that run side by side must not share a session.
     const lane = `${event.lane}:${taken.id}`
     const [candidate] = rested(parts.route(lane, 'hook', event.wish))
-    const fresh = { ...taken, lane, item: event, attempt: 1, retries: 0, interrupted: false, earlier: [] }
+    // And a key: what it says by a tool must not be taken for what the turn itself has said already.
+    const key = `${taken.key}#${lane}`
+    const fresh = { ...taken, lane, key, item: event, attempt: 1, retries: 0, interrupted: false, earlier: [] }
     const leave = parts.attend(fresh)
     try {
       await attempt(fresh, candidate, unseen, signal)

@@ -68,6 +68,7 @@ export function openTestTurns(
   const ends: TurnEnd[] = []
   const signals: Signal[] = []
   const shown: string[] = []
+  const keys: string[] = []
   const sessions = memorySessions()
   const backend: Backend = {
     name: 'scripted',
@@ -112,7 +113,10 @@ export function openTestTurns(
       action: (label, phase) => shown.push(`${label} ${phase}`),
       close: async () => undefined,
     }),
-    equip: () => ({ mcpServers: [], words: '', leave: () => undefined }),
+    equip: ({ key }) => {
+      keys.push(key)
+      return { mcpServers: [], words: '', leave: () => undefined }
+    },
     hook: async name => {
       const instruction = given.hooks?.[name]
       if (instruction === undefined) return null
@@ -133,7 +137,7 @@ export function openTestTurns(
       return [{ box: 'out', lane: 'l', key: 'k', item: end }]
     },
   })
-  return { take, asked, ends, signals, shown, sessions }
+  return { take, asked, ends, signals, shown, keys, sessions }
 }
 
 export const taken = (given: Partial<Taken<NewEvent>> & { text?: string } = {}): Taken<NewEvent> => ({

@@ -49,7 +49,7 @@ test('agent_begin runs before and agent_stop after every event but a hook, whate
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...kinds), fc.boolean(), fc.boolean(), async (what, ok, hookFails) => {
       const happened: string[] = []
-      const { take, asked, ends } = openTestTurns(
+      const { take, asked, ends, keys } = openTestTurns(
         ({ prompt }) => {
           happened.push(prompt)
           const isHook = prompt === 'before' || prompt === 'after'
@@ -68,6 +68,7 @@ test('agent_begin runs before and agent_stop after every event but a hook, whate
       // Neither speaks in the conversation's session.
       const sessions = asked.map(turn => turn.session?.id)
       expect(new Set(sessions).size).toBe(sessions.length)
+      expect(new Set(keys).size).toBe(keys.length)
     }),
     { numRuns: 100 },
   )
