@@ -7,7 +7,7 @@ import { type Json, number, object, objects, string, strings } from '../json.ts'
 import { withoutReferences } from '../plain.ts'
 import { readJsonLines } from '../reader.ts'
 import { openTalk } from '../talk.ts'
-import { toolName } from '../tools.ts'
+import { shownTool, toolName } from '../tools.ts'
 
 export const claude: Dialect = {
   name: 'claude',
@@ -224,6 +224,6 @@ function labelOf(block: Json): string {
   const about = ['file_path', 'path', 'pattern', 'command', 'query', 'url', 'description']
     .map(key => input[key])
     .find(value => typeof value === 'string')
-  const name = typeof block.name === 'string' ? block.name : 'tool'
+  const name = shownTool(string(block.name))
   return typeof about === 'string' ? `${name}: ${about.replace(/\s+/g, ' ').slice(0, 80)}` : name
 }

@@ -5,6 +5,7 @@ import { failure, statusIn } from '../diagnosis.ts'
 import { type Json, number, object, string } from '../json.ts'
 import type { ProcessEnd } from '../process.ts'
 import { readJsonLines } from '../reader.ts'
+import { shownTool } from '../tools.ts'
 
 /** The text of a turn: what it says before a tool belongs to the way, what it says last is the answer. */
 export function openSpeech() {
@@ -58,7 +59,7 @@ export function readStream(): Reader {
       case 'message':
         return line.role === 'assistant' ? speech.said(string(line.content)) : []
       case 'tool_use': {
-        const label = string(line.tool_name) || 'tool'
+        const label = shownTool(string(line.tool_name))
         labels.set(id, label)
         return [{ type: 'action', id, label, phase: 'started' }]
       }

@@ -4,6 +4,7 @@ import type { Reader } from '../cli.ts'
 import { failure, silentEnd, statusIn } from '../diagnosis.ts'
 import { type Json, number, object, objects, string } from '../json.ts'
 import { readJsonLines } from '../reader.ts'
+import { shownTool } from '../tools.ts'
 import type { Reply } from './opencode-http.ts'
 
 /** The lines of one run. */
@@ -199,7 +200,7 @@ function countSteps() {
 function actionOf(part: Json) {
   const { status } = object(part.state)
   const phase = status === 'completed' ? 'ended' : status === 'error' ? 'failed' : 'started'
-  return { id: string(part.callID), label: string(part.tool) || 'tool', phase } as const
+  return { id: string(part.callID), label: shownTool(string(part.tool)), phase } as const
 }
 
 /** An error that it reports itself. */
