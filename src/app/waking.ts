@@ -12,7 +12,7 @@ import type { ReceiveWebhook } from '../base/webhook.ts'
 import { openJobs } from '../clock/index.ts'
 import { openOutbound, openWebhooks, readHooks } from '../hooks/index.ts'
 import type { Budget } from '../intake/index.ts'
-import { piecesFor } from '../send/index.ts'
+import { piecesFor, withFilesNamed } from '../send/index.ts'
 import { byHand, type Database, doerCalling, type Keeper, openMarks } from '../store/index.ts'
 import type { LiveConfig } from './live.ts'
 import { runShell } from './shell.ts'
@@ -110,7 +110,12 @@ export function openWaking(parts: WakingParts): Waking {
         const place = placeOf(channel)
         return place && chats.has(place.chat) ? place : null
       },
-      split: (place, text) => piecesFor(text, chats.get(place.chat)?.limits ?? null),
+      split(place, text, files) {
+        const limits = chats.get(place.chat)?.limits ?? null
+        const whole = withFilesNamed(text, files, limits)
+        // Files alone are a message too.
+        return whole.trim() === '' ? [''] : piecesFor(whole, limits)
+      },
       tell,
       clock,
     }).run,

@@ -33,6 +33,8 @@ export interface ChatLimits {
   readonly editEveryMs: number | null
   /** A text longer than this is not split: the chat takes it whole and sends it as a file. */
   readonly fileOver?: number
+  /** It takes no files: which ones belong to a text is said in the text. */
+  readonly namesFiles?: true
 }
 
 /** What a platform answered to a send. */

@@ -165,7 +165,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
 
   return {
     name,
-    limits: { length: Number.POSITIVE_INFINITY, measure: text => text.length, editEveryMs: 60 },
+    limits: { length: Number.POSITIVE_INFINITY, measure: text => text.length, editEveryMs: 60, namesFiles: true },
     post,
     edit: async (ref, message) => void (await post(ref.place, message)),
     typing: async () => undefined /* drafts begin at once, so there is nothing to fill */,

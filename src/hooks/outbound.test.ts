@@ -48,7 +48,7 @@ function start(workspace: string, changes: Partial<OutboundParts>) {
     workspace,
     put: async () => undefined,
     placeOf: channel => (channel === 'none' ? null : { chat: 'webchat', conversation: channel ?? 'default' }),
-    split: (_, text) => text.match(/[\s\S]{1,1000}/g) ?? [],
+    split: (_, text) => text.match(/[\s\S]{1,1000}/g) ?? [''],
     tell: signal => void signals.push(signal),
     clock,
     ...changes,

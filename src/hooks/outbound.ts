@@ -19,8 +19,8 @@ export interface OutboundParts {
   put(key: string, letter: OutboundLetter): Promise<void>
   /** Null: there is no such channel, or (for null) no default. */
   placeOf(channel: string | null): Place | null
-  /** A text in pieces that the platform takes. */
-  split(place: Place, text: string): readonly string[]
+  /** A text, which may be empty where there are files, in pieces that the platform takes. */
+  split(place: Place, text: string, files: readonly string[]): readonly string[]
   readonly tell: Tell
   readonly clock: Clock
 }
@@ -119,7 +119,7 @@ export function openOutbound({ workspace, put, placeOf, split, tell, clock }: Ou
     if (blocked.has(where)) return null
     const along = await sendable(workspace, files)
     if ('why' in along) return { type: 'failed', why: along.why }
-    const pieces = text.trim() === '' ? [''] : split(place, text)
+    const pieces = split(place, text, along.files)
     try {
       for (const [i, piece] of pieces.entries()) {
         const last = i === pieces.length - 1

@@ -55,6 +55,14 @@ const togetherWith = ({ ok }: Wording): Wording => ({
   ok,
 })
 
+/** Where a chat takes no files, they are named: a text that is about them would make no sense, and an empty one none at all. */
+export function withFilesNamed(text: string, files: readonly string[], limits: ChatLimits | null): string {
+  const named = limits?.namesFiles === true ? files.filter(file => !text.includes(file)) : []
+  if (named.length === 0) return text
+  const list = named.map(file => `\`${file}\``).join(', ')
+  return `${text.trimEnd()}\n\nIn the workspace: ${list}`.trimStart()
+}
+
 /** A text in pieces that a platform takes. */
 export function piecesFor(text: string, limits: ChatLimits | null): readonly string[] {
   const tooLong = limits !== null && limits.measure(text) > limits.length

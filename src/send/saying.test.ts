@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { type ChatAdapter, eventOfLetter, eventOfSaying, type Letter, sayingKey } from '../base/chat.ts'
+import {
+  type ChatAdapter,
+  type ChatLimits,
+  eventOfLetter,
+  eventOfSaying,
+  type Letter,
+  sayingKey,
+} from '../base/chat.ts'
 import { openAttached } from './attached.ts'
 import { openSaying } from './saying.ts'
 
@@ -12,9 +19,9 @@ afterAll(() => rmSync(workspace, { recursive: true, force: true }))
 writeFileSync(join(workspace, 'plan.pdf'), 'x')
 writeFileSync(join(workspace, 'config.json'), '{}')
 
-function rig() {
+function rig(more: Partial<ChatLimits> = {}) {
   const letters = new Map<string, Letter & { lane: string }>()
-  const limits = { length: 50, measure: (text: string) => text.length, editEveryMs: null }
+  const limits = { length: 50, measure: (text: string) => text.length, editEveryMs: null, ...more }
   const saying = openSaying({
     chats: new Map([['discord', { limits } as ChatAdapter]]),
     attached: openAttached(workspace),
@@ -46,6 +53,19 @@ test('long texts go in pieces, files with the last; what may not leave is told; 
   expect([...letters.keys()].slice(0, 2)).toEqual(['e#said-1#final', 'e#said-1#final-1'])
   expect(all.every(one => one.lane === 'discord:1' && one.kind === 'final' && one.about === null)).toBe(true)
   expect(all.map(one => one.files)).toEqual([...all.slice(1).map(() => undefined), ['plan.pdf']])
+})
+
+test('a chat that takes no files is told their names, and a text that names them already stays as it is', async () => {
+  const { say, letters } = rig({ namesFiles: true })
+  const place = { chat: 'discord', conversation: '1' }
+  await say('a', place, 'Here it is.', ['plan.pdf', 'missing'])
+  await say('b', place, '', ['plan.pdf'])
+  await say('c', place, 'See plan.pdf', ['plan.pdf'])
+  expect([...letters.values()].map(one => one.text)).toEqual([
+    'Here it is.\n\nIn the workspace: `plan.pdf`',
+    'In the workspace: `plan.pdf`',
+    'See plan.pdf',
+  ])
 })
 
 test('the key of a saying tells the event it belongs to, and each saying from the next', () => {

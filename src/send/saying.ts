@@ -3,7 +3,7 @@ import type { ChatAdapter, Letter } from '../base/chat.ts'
 import type { Place } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { Attached } from './attached.ts'
-import { finalKey, piecesFor } from './letters.ts'
+import { finalKey, piecesFor, withFilesNamed } from './letters.ts'
 
 export interface SayingParts {
   readonly chats: ReadonlyMap<string, ChatAdapter>
@@ -23,7 +23,8 @@ export const openSaying = ({ chats, attached, outbox }: SayingParts) => ({
   /** Resolves once it is on disk, with the files that cannot be sent. A key that is known says nothing again. */
   async say(key: string, place: Place, text: string, files: readonly string[]) {
     const good = files.filter(attached.maySend).slice(0, mostFiles)
-    const parts = piecesFor(text, chats.get(place.chat)?.limits ?? null)
+    const limits = chats.get(place.chat)?.limits ?? null
+    const parts = piecesFor(withFilesNamed(text, good, limits), limits)
     for (const [i, piece] of parts.entries()) {
       const linked = attached.linkedIn(piece)
       const along = i === parts.length - 1 ? [...new Set([...linked, ...good])] : linked
