@@ -49,7 +49,7 @@ import {
 import { type OpenBackends, sampleTurn } from './backends.ts'
 import { openBoxes } from './boxes.ts'
 import { gatewayCommands, startOfDay } from './commands.ts'
-import { discordSettings, suggestFor } from './discord.ts'
+import { chatNames, discordSettings, suggestFor } from './discord.ts'
 import type { LiveConfig } from './live.ts'
 import { logSignal } from './log.ts'
 import { openNotices, tellOfBudget } from './notices.ts'
@@ -148,7 +148,7 @@ export async function buildGateway(parts: BuildParts) {
     named: backends.named,
     choice: conversations.choice,
   })
-  const names: [string, ...string[]] = config.discord.enabled ? ['discord', 'webchat'] : ['webchat']
+  const names = chatNames(config)
   const placeOf = (channel: string | null) => readPlace(channel ?? live.current().heartbeat.defaultChannel, names)
   const notify = openNotices({ outbox, place: () => placeOf(null), warn: text => log.warn(text) })
   const today = () => startOfDay(clock.now(), live.current().timezone)

@@ -17,6 +17,10 @@ export const discordSettings = ({ configDir, discord }: Config) =>
       }
     : null
 
+/** The chats that are on. The first is meant where none is named. */
+export const chatNames = ({ discord }: Config): readonly [string, ...string[]] =>
+  discord.enabled ? ['discord', 'webchat'] : ['webchat']
+
 interface Used {
   readonly backend: string
   readonly model: string | null

@@ -11,6 +11,7 @@ import { type Loaded, type LoadFrom, loadConfig, secretsOf } from './config.ts'
 import { options } from './config-options.ts'
 import { secretHider, secretsIn } from './config-report.ts'
 import { readDotEnv, setVariables, type Variables } from './config-sources.ts'
+import { chatNames } from './discord.ts'
 import { type FoundBackends, findBackends } from './doctor-backends.ts'
 import { discordChecks } from './doctor-discord.ts'
 import { askOnce, questionTo } from './doctor-live.ts'
@@ -23,6 +24,7 @@ import {
   portChecks,
   workspaceChecks,
 } from './doctor-machine.ts'
+import { wakingChecks } from './doctor-waking.ts'
 import { findGateway } from './find.ts'
 
 const patienceMs = 120_000
@@ -73,7 +75,10 @@ async function groundOf(from: LoadFrom): Promise<Ground> {
 }
 
 /** All of it at once; each says itself when it could not be looked at. */
-function lookAround({ loaded, configDir }: Ground, signal: AbortSignal): readonly Promise<readonly Check[]>[] {
+function lookAround(
+  { loaded, configDir, environment }: Ground,
+  signal: AbortSignal,
+): readonly Promise<readonly Check[]>[] {
   const running = findGateway(configDir)
   return [
     part('node', async () => nodeChecks()),
@@ -84,6 +89,16 @@ function lookAround({ loaded, configDir }: Ground, signal: AbortSignal): readonl
     part('database', async () => databaseChecks(configDir, await running)),
     part('port', async () =>
       loaded.ok ? portChecks(loaded.config.http, loaded.isSet('http.port'), await running) : [],
+    ),
+    part('waking', async () =>
+      loaded.ok
+        ? wakingChecks({
+            configDir,
+            variable: name => environment[name] ?? null,
+            defaultChannel: loaded.config.heartbeat.defaultChannel,
+            chats: chatNames(loaded.config),
+          })
+        : [],
     ),
     part('discord', async () => (loaded.ok ? discordChecks(loaded.config, signal) : [])),
   ]

@@ -1,6 +1,4 @@
 // What wakes the agent besides people: time, programs, the life of the gateway itself; and what the agent says by a file.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { backendNames } from '../base/agent.ts'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
 import type { EventSink, EventSource, Hook, NewEvent, Place, Wish } from '../base/event.ts'
@@ -9,7 +7,7 @@ import type { Lanes } from '../base/lanes.ts'
 import type { Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { ReceiveWebhook } from '../base/webhook.ts'
-import { openJobs } from '../clock/index.ts'
+import { openJobs, readAgentsFile } from '../clock/index.ts'
 import { openOutbound, openWebhooks, readHooks } from '../hooks/index.ts'
 import type { Budget } from '../intake/index.ts'
 import { piecesFor, withFilesNamed } from '../send/index.ts'
@@ -47,14 +45,9 @@ export interface Waking {
 export function openWaking(parts: WakingParts): Waking {
   const { live, clock, tell, inbox, outbox, chats, accept, budget, keeper, placeOf, broke } = parts
   const { configDir } = live.current()
-  const agentsFile = () => {
+  const agentsFile = async () => {
     const approved = keeper.approved('agents.md')
-    if (approved !== undefined) return approved ?? ''
-    try {
-      return readFileSync(join(configDir, 'agents.md'), 'utf8')
-    } catch {
-      return '' // Not there, or unreadable: the workspace tells that with every turn.
-    }
+    return approved === undefined ? readAgentsFile(configDir) : (approved ?? '')
   }
 
   const { jobs, source } = openJobs({
@@ -90,7 +83,7 @@ export function openWaking(parts: WakingParts): Waking {
         source.run(async event => (budget.objection(event) === null ? accept(event) : overBudget), signal),
     },
     webhook: openWebhooks({
-      read: async () => agentsFile(),
+      read: agentsFile,
       secret: parts.variable,
       accept,
       placeOf,
@@ -120,7 +113,7 @@ export function openWaking(parts: WakingParts): Waking {
       clock,
     }).run,
     async hook(name) {
-      const { hooks, troubles: found } = hooksIn(agentsFile())
+      const { hooks, troubles: found } = hooksIn(await agentsFile())
       for (const { file, name: hook, why } of found) {
         const text = `${hook}: ${why}`
         if (!troubles.has(text)) tell({ type: 'workspace-trouble', file, why: text })

@@ -90,6 +90,15 @@ export function openScheduleFiles(dir: string, keeper: ScheduleKeeper | null = n
   }
 }
 
+/** What the files of a workspace say now, without a gateway. Never rejects. */
+export const readSchedules = (dir: string): Promise<Schedules> => openScheduleFiles(dir).read()
+
+/** agents.md as it is now; '' where it is missing or of no use, which the schedules tell. Never rejects, and waits for no pipe. */
+export async function readAgentsFile(dir: string): Promise<string> {
+  const found = await readText(join(dir, fileOf.cron))
+  return found.ok ? (found.text ?? '') : ''
+}
+
 /** Calls `changed` a moment after one of the files changed. Going deaf is no trouble: whoever uses it also looks now and then. */
 export function openWatch(dir: string, changed: () => void) {
   const names: readonly string[] = Object.values(fileOf)

@@ -1,0 +1,139 @@
+// What a workspace says of jobs, hooks, webhooks and skills, as `aetheel doctor` looks at it: what counts, and what cannot be used.
+import { readPlace } from '../base/place.ts'
+import { readAgentsFile, readSchedules } from '../clock/index.ts'
+import { readHooks, readWebhooks } from '../hooks/index.ts'
+import { openSkills } from '../prompt/index.ts'
+import type { Check } from '../ui/index.ts'
+
+export interface WakingGround {
+  readonly configDir: string
+  /** A variable of the environment; null: it is not set. */
+  variable(name: string): string | null
+  /** Where answers go that name no place; null: nowhere. */
+  readonly defaultChannel: string | null
+  readonly chats: readonly [string, ...string[]]
+}
+
+/** More of one kind are only counted. */
+const mostTroubles = 5
+
+export async function wakingChecks(ground: WakingGround): Promise<readonly Check[]> {
+  const agents = await readAgentsFile(ground.configDir)
+  return [
+    ...(await scheduleChecks(ground)),
+    ...hookChecks(agents, ground),
+    ...webhookChecks(agents, ground),
+    ...(await skillChecks(ground)),
+  ]
+}
+
+async function scheduleChecks(ground: WakingGround): Promise<readonly Check[]> {
+  const { jobs, troubles } = await readSchedules(ground.configDir)
+  const paused = jobs.filter(job => job.paused).length
+  const beside = paused === 0 ? '' : `, ${paused} of them paused`
+  return [
+    ...found('schedules', jobs.length, `${counted(jobs.length, 'job')}${beside}`, troubles.length),
+    ...warnings(
+      'schedules',
+      troubles.map(({ file, name, why }) => ({ detail: `${name === '' ? file : `${name} in ${file}`}: ${why}` })),
+    ),
+    ...placeChecks('schedules', jobs, ground),
+  ]
+}
+
+function hookChecks(agents: string, ground: WakingGround): readonly Check[] {
+  const { hooks, troubles } = readHooks(agents)
+  const names = Object.keys(hooks)
+  return [
+    ...found('hooks', names.length, names.join(', '), troubles.length),
+    ...warnings(
+      'hooks',
+      troubles.map(({ file, name, why }) => ({ detail: `${name} in ${file}: ${why}` })),
+    ),
+    ...placeChecks(
+      'hooks',
+      Object.entries(hooks).map(([name, { channel }]) => ({ name, channel })),
+      ground,
+    ),
+  ]
+}
+
+function webhookChecks(agents: string, ground: WakingGround): readonly Check[] {
+  const { webhooks, troubles } = readWebhooks(agents)
+  const [open, shut] = [true, false].map(wanted =>
+    webhooks.filter(({ secret }) => ((ground.variable(secret) ?? '').trim() !== '') === wanted),
+  )
+  const names = (open ?? []).map(({ name }) => `/hooks/${name}`).join(', ')
+  return [
+    ...found('webhooks', open?.length ?? 0, names, troubles.length + (shut?.length ?? 0)),
+    ...warnings('webhooks', [
+      ...troubles.map(({ file, name, why }) => ({ detail: `${name} in ${file}: ${why}` })),
+      ...(shut ?? []).map(({ name, secret }) => ({
+        detail: `${name} is refused: the variable ${secret} is not set here`,
+        fix: `Write ${secret}=… into .env, with the secret that the sender uses, and start the gateway again.`,
+      })),
+    ]),
+    ...placeChecks('webhooks', webhooks, ground),
+  ]
+}
+
+async function skillChecks({ configDir }: WakingGround): Promise<readonly Check[]> {
+  const { skills, troubles } = await openSkills(configDir).read()
+  return [
+    ...found('skills', skills.length, skills.map(({ name }) => name).join(', '), troubles.length),
+    ...warnings(
+      'skills',
+      troubles.map(({ file, why }) => ({ detail: `${file} ${why}` })),
+    ),
+  ]
+}
+
+/** Good ones in a line; where there are only bad ones, those say enough. */
+function found(name: string, count: number, detail: string, troubles: number): readonly Check[] {
+  if (count > 0) return [{ name, status: 'ok', detail: detail.length > 200 ? `${count} of them` : detail }]
+  return troubles > 0 ? [] : [{ name, status: 'off', detail: 'none' }]
+}
+
+function warnings(name: string, all: readonly Pick<Check, 'detail' | 'fix'>[]): readonly Check[] {
+  const shown = all.slice(0, mostTroubles).map((one): Check => ({ name, status: 'warn', ...one }))
+  const more = all.length - shown.length
+  return more === 0 ? shown : [...shown, { name, status: 'warn', detail: `and ${more} more` }]
+}
+
+/** Answers that nobody would see: allowed, since the agent may write files instead, but seldom meant. */
+function placeChecks(
+  name: string,
+  all: readonly { readonly name: string; readonly channel: string | null }[],
+  { defaultChannel, chats }: WakingGround,
+): readonly Check[] {
+  const placeless = all.filter(({ channel }) => readPlace(channel ?? defaultChannel, chats) === null)
+  const astray = all.filter(({ channel }) => {
+    const place = readPlace(channel ?? defaultChannel, chats)
+    return place !== null && !chats.includes(place.chat)
+  })
+  return warnings(name, [
+    ...(placeless.length === 0
+      ? []
+      : [
+          {
+            detail: `the answers of ${listed(placeless)} go nowhere`,
+            fix: `Name a place with a line such as "Channel: ${chats[0]}:home", or one for all of them: OUTPUT_CHANNEL_ID=${chats[0]}:home.`,
+          },
+        ]),
+    ...(astray.length === 0
+      ? []
+      : [
+          {
+            detail: `the answers of ${listed(astray)} go to a chat that is not on`,
+            fix: `The chats that are on: ${chats.join(', ')}.`,
+          },
+        ]),
+  ])
+}
+
+const listed = (all: readonly { readonly name: string }[]): string => {
+  const names = all.slice(0, 3).map(({ name }) => name)
+  return all.length > names.length ? `${names.join(', ')} and ${all.length - names.length} more` : names.join(', ')
+}
+
+const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
