@@ -10,6 +10,7 @@ import type { Taken } from '../base/lanes.ts'
 import { readPlace } from '../base/place.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
+import { oncePerZone } from '../base/zone.ts'
 import { chats as knownChats } from '../chat/index.ts'
 import { openBudget, openGate, openIntake } from '../intake/index.ts'
 import {
@@ -377,11 +378,6 @@ async function soon(work: Promise<void>, clock: Clock): Promise<void> {
 
 /** The zone is looked up with the first time to be told: Intl is 8 MB and 13 ms. */
 function timeFormat(zone: () => string): (ms: number) => string {
-  return ms =>
-    new Intl.DateTimeFormat('en-GB', {
-      timeZone: zone(),
-      weekday: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-    }).format(ms)
+  const format = oncePerZone({ weekday: 'short', hour: '2-digit', minute: '2-digit' }, 'en-GB')
+  return ms => format(zone()).format(ms)
 }

@@ -1,6 +1,7 @@
 // The gateway's own tools, and how agents come by them.
 import { randomBytes } from 'node:crypto'
 import type { Tell } from '../base/signal.ts'
+import { oncePerZone } from '../base/zone.ts'
 import { openCalls, openDesk, openEquipment, openTools, type ToolPorts } from '../hooks/index.ts'
 import { toolsWayOf } from '../run/index.ts'
 import type { LiveConfig } from './live.ts'
@@ -38,9 +39,9 @@ export function openTooling({ live, tell, bridge, url, broke, ...ports }: Toolin
 
 /** For times that may be far away. */
 function dateFormat(own: () => string): (ms: number, zone: string | null) => string {
-  return (ms, zone) =>
-    new Intl.DateTimeFormat('en-GB', {
-      timeZone: zone ?? own(),
-      ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
-    }).format(ms)
+  const format = oncePerZone(
+    { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+    'en-GB',
+  )
+  return (ms, zone) => format(zone ?? own()).format(ms)
 }

@@ -83,10 +83,27 @@ async function gridOf(expression: string, zone: string): Promise<Grid> {
   return byTheHour ? croner(expression, zone) : onTheWall(await croner(expression, 'UTC'), zone)
 }
 
+/** Croner keeps a list of ten thousand years for every expression: 80 kB, which 200 jobs would make anew with every look at them. */
+const grids = new Map<string, Promise<Grid>>()
+const mostGrids = 50
+
+function croner(expression: string, timezone: string): Promise<Grid> {
+  const name = `${timezone} ${expression}`
+  const known = grids.get(name)
+  if (known) return known
+  const made = newCroner(expression, timezone)
+  const [oldest] = grids.keys()
+  if (grids.size >= mostGrids && oldest !== undefined) grids.delete(oldest)
+  grids.set(name, made)
+  return made
+}
+
 /** Loaded with the first job that needs it. */
-async function croner(expression: string, timezone: string): Promise<Grid> {
+async function newCroner(expression: string, timezone: string): Promise<Grid> {
   const { Cron } = await import('croner')
-  const cron = new Cron(expression, { timezone, mode: '5-part', paused: true })
+  // With the name of a zone it makes a formatter at every step; with an offset it only counts.
+  const where = timezone === 'UTC' ? { utcOffset: 0 } : { timezone }
+  const cron = new Cron(expression, { ...where, mode: '5-part', paused: true })
   const [, , days, , weekdays] = expression.trim().split(/\s+/)
   const twoKindsOfDays = days !== '*' && weekdays !== '*'
   // Croner looks at whole seconds before the given one, and due times are whole minutes.

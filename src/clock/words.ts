@@ -199,7 +199,7 @@ async function readExpression(said: string): Promise<ScheduleRead> {
   }
   const { Cron } = await import('croner')
   try {
-    const first = new Cron(said, { paused: true, mode: '5-part', timezone: 'UTC' }).nextRun(new Date(0))
+    const first = new Cron(said, { paused: true, mode: '5-part', utcOffset: 0 }).nextRun(new Date(0))
     return first ? cron(said) : no(`"${said}" never comes: there is no such day.`)
   } catch {
     // What it throws speaks of its own insides.
