@@ -2,15 +2,14 @@
 import { rmSync, statSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { scrubber } from '../base/scrub.ts'
 import { type BackendParts, chooseBackend, killEverything, openScratch, type Scratch } from '../run/index.ts'
 import type { Check, Finding } from '../ui/index.ts'
 import { systemClock as clock } from './clock.ts'
 import { type Loaded, type LoadFrom, loadConfig, secretsOf } from './config.ts'
-import { options } from './config-options.ts'
 import { secretHider, secretsIn } from './config-report.ts'
-import { readDotEnv, setVariables, type Variables } from './config-sources.ts'
+import type { Variables } from './config-sources.ts'
 import { chatNames } from './discord.ts'
 import { type FoundBackends, findBackends } from './doctor-backends.ts'
 import { discordChecks } from './doctor-discord.ts'
@@ -25,7 +24,7 @@ import {
   workspaceChecks,
 } from './doctor-machine.ts'
 import { wakingChecks } from './doctor-waking.ts'
-import { findGateway } from './find.ts'
+import { findGateway, groundUnder } from './find.ts'
 
 const patienceMs = 120_000
 
@@ -68,9 +67,7 @@ async function groundOf(from: LoadFrom): Promise<Ground> {
     const { config, environment } = loaded
     return { loaded, configDir: config.configDir, environment, home, secrets: secretsOf(config, environment) }
   }
-  const environment = { ...(await readDotEnv(from.cwd, { problems: [], warnings: [] })), ...setVariables(from.env) }
-  const { env, default: usual } = options.config_dir
-  const configDir = resolve(from.cwd, String(from.flags.configDir ?? environment[env] ?? usual).trim())
+  const { configDir, environment } = await groundUnder(from)
   return { loaded, configDir, environment, home, secrets: secretsIn([], environment) }
 }
 

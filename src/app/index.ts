@@ -5,7 +5,7 @@ import { killEverything } from '../run/index.ts'
 import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
 import { secretHider } from './config-report.ts'
 import type { Copied } from './example.ts'
-import { findGateway } from './find.ts'
+import { findGateway, groundUnder } from './find.ts'
 import { makeFolder } from './folder.ts'
 import { CannotStart, openGateway, type StartedGateway } from './gateway.ts'
 import { openLog } from './log.ts'
@@ -45,10 +45,16 @@ export async function start(flags: Flags): Promise<number> {
   }
 }
 
-/** The running gateway of this CONFIG_DIR. */
+/** The running gateway of this CONFIG_DIR. A mistake in the configuration does not hide one that goes on with the last good one. */
 export async function find(flags: Flags): Promise<{ pid: number; url: string; token: string } | null> {
-  const { config } = await mustLoad(flags)
-  return findGateway(config.configDir)
+  const loaded = await load(flags)
+  if (loaded.ok) return findGateway(loaded.config.configDir)
+  const running = await findGateway((await groundUnder({ flags, env: process.env, cwd: process.cwd() })).configDir)
+  if (!running) throw mistakes(loaded)
+  process.stderr.write(
+    `aetheel: warning: the configuration has mistakes. The running gateway goes on with the last good one, and could not start again:\n${showProblems(loaded.problems)}\n`,
+  )
+  return running
 }
 
 /** A gateway inside this process, on a free port, with a quiet log. */
@@ -128,8 +134,11 @@ export async function initExample(flags: Flags): Promise<{ dir: string } & Copie
 async function mustLoad(flags: Flags): Promise<Ready> {
   const loaded = await load(flags)
   if (loaded.ok) return loaded
-  throw new CannotStart(`the configuration has mistakes:\n${showProblems(loaded.problems)}`)
+  throw mistakes(loaded)
 }
+
+const mistakes = ({ problems }: Extract<Loaded, { ok: false }>) =>
+  new CannotStart(`the configuration has mistakes:\n${showProblems(problems)}`)
 
 /** The first signal asks to stop in good order, the second leaves at once; either way no child stays behind. */
 function stopOnSignals(): AbortSignal {

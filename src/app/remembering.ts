@@ -31,7 +31,11 @@ export interface RememberingParts {
 export function openRemembering({ live, db, clock, tell, scrub, notify }: RememberingParts) {
   const { configDir: dir } = live.current()
   const zone = () => live.current().timezone
-  const failed = (file: string) => (error: unknown) => tell({ type: 'workspace-trouble', file, why: String(error) })
+  const failed = (file: string) => (error: unknown) => {
+    // It names its file itself, as the log does beside it.
+    const words = error instanceof Error ? error.message : String(error)
+    tell({ type: 'workspace-trouble', file, why: words.startsWith(`${file} `) ? words.slice(file.length + 1) : words })
+  }
   const keeper = openKeeper({
     dir,
     changes: openChanges(db, clock),
