@@ -6,6 +6,7 @@ import type { NewEvent } from '../base/event.ts'
 import type { Jobs } from '../base/jobs.ts'
 import type { MemoryLog, MemorySearch } from '../base/memory.ts'
 import type { PairingDesk } from '../base/pairing.ts'
+import { readPlace } from '../base/place.ts'
 import { scrubber } from '../base/scrub.ts'
 import type { SessionsDesk } from '../base/sessions.ts'
 import { openJobs } from '../clock/index.ts'
@@ -26,6 +27,7 @@ import {
 } from '../store/index.ts'
 import { systemClock as clock } from './clock.ts'
 import { type Config, type Loaded, secretsOf, showProblems } from './config.ts'
+import { chatNames } from './discord.ts'
 import { databaseFile, stateDir } from './folder.ts'
 
 type Ready = Extract<Loaded, { ok: true }>
@@ -95,7 +97,7 @@ const untilLeft = 600_000
 export const storedJobs = (config: Config): Promise<Stored<Jobs>> =>
   openStored(
     config,
-    async (db, { configDir, timezone }) => {
+    async (db, { configDir, timezone, heartbeat }) => {
       const { jobs } = openJobs({
         dir: configDir,
         clock,
@@ -104,7 +106,7 @@ export const storedJobs = (config: Config): Promise<Stored<Jobs>> =>
         tell: () => undefined,
         run: async () => ({ ok: false, output: '' }),
         busy: () => false,
-        placeOf: () => null,
+        placeOf: channel => readPlace(channel ?? heartbeat.defaultChannel, chatNames(config)),
         broke(error) {
           throw error
         },

@@ -48,7 +48,15 @@ export interface JobView extends Job {
   readonly next: readonly number[]
   /** When it fired last; null: never. */
   readonly last: number | null
+  /** Where its answers go after all: `webchat:home`. Null: nowhere, since neither it nor the configuration names a place. */
+  readonly answersTo: string | null
 }
+
+/** What to tell whoever adds or runs a job. */
+export const answersGo = ({ answersTo }: Pick<JobView, 'answersTo'>): string =>
+  answersTo === null
+    ? 'Its answers go nowhere: give it a channel, or name one for all jobs with OUTPUT_CHANNEL_ID.'
+    : `Its answers go to ${answersTo}.`
 
 export interface NewJob {
   readonly name: string

@@ -147,7 +147,9 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
   const view = async ({ job, zone, mark }: Known): Promise<JobView> => {
     const from = Math.max(handled(mark), clock.now())
     const next = job.paused ? [] : await nextRuns(job.when, zone, from, shown, mark.since)
-    return { ...job, words: wordsFor(job.when), next, last: mark.fired }
+    const place = parts.placeOf(job.channel)
+    const answersTo = place && `${place.chat}:${place.conversation}`
+    return { ...job, words: wordsFor(job.when), next, last: mark.fired, answersTo }
   }
 
   /** By its name, or by its kind and name where both kinds have one. */

@@ -1,6 +1,6 @@
 // What `/cron` answers: the jobs, and what the owner changes about them.
-import type { Author } from '../base/event.ts'
-import type { JobChange, Jobs, JobView } from '../base/jobs.ts'
+import type { Author, Place } from '../base/event.ts'
+import { answersGo, type JobChange, type Jobs, type JobView } from '../base/jobs.ts'
 import type { CommandRow } from './command.ts'
 
 export interface CronParts {
@@ -18,39 +18,41 @@ export const cronRow = (parts: CronParts): CommandRow => ({
   names: ['cron'],
   takes: '[ACTION]',
   about: 'List the jobs, or: add NAME | SCHEDULE | INSTRUCTION, pause, resume, remove or run NAME.',
-  answer: ({ author, rest }) => obey(parts, author, rest),
+  answer: ({ author, rest, place }) => obey(parts, author, rest, place),
 })
 
-async function obey(parts: CronParts, author: Author, rest: string): Promise<string> {
+async function obey(parts: CronParts, author: Author, rest: string, place: Place | null): Promise<string> {
   const [, verb = '', what = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? []
   if (verb === '' || (verb === 'list' && what === '')) return listOf(parts, author)
   const change = changes[verb.toLowerCase() as keyof typeof changes]
   if (!Object.hasOwn(changes, verb.toLowerCase()) || what === '') return `Write:\n${how}`
   if (!author.owner) return 'Only the owner of this gateway changes jobs.'
-  return change(parts, what)
+  return change(parts, what, place)
 }
 
 const changes = {
-  async add({ jobs, time }, what) {
+  async add({ jobs, time }, what, place) {
     const [name = '', schedule = '', ...instruction] = what.split('|')
     // What is asked of the agent may have strokes of its own.
     const given = { name: name.trim(), schedule: schedule.trim(), instruction: instruction.join('|').trim() }
     if (Object.values(given).includes('')) return `Write:\n${how}`
-    return told(await jobs.add(given), ({ name, words, next }) =>
-      [`Added: ${name}, ${words}. The next runs:`, ...next.map(at => `- ${time(at)}`)].join('\n'),
+    // Whoever asks for it here wants to hear of it here.
+    const channel = place && `${place.chat}:${place.conversation}`
+    return told(await jobs.add({ ...given, channel }), job =>
+      [
+        `Added: ${job.name}, ${job.words}. ${job.next.length === 1 ? 'It runs once:' : 'The next runs:'}`,
+        ...job.next.map(at => `- ${time(at)}`),
+        '',
+        answersGo(job),
+      ].join('\n'),
     )
   },
   pause: async ({ jobs }, name) => told(await jobs.pause(name, true), job => `Paused: ${job.name}.`),
   resume: async ({ jobs, time }, name) =>
     told(await jobs.pause(name, false), job => `${job.name} goes on. Next: ${nextOf(job, time)}.`),
   remove: async ({ jobs }, name) => told(await jobs.remove(name), job => `Removed: ${job.name}, ${job.words}.`),
-  run: async ({ jobs }, name) =>
-    told(
-      await jobs.run(name),
-      job =>
-        `${job.name} runs now. Its answer goes to ${job.channel ?? 'the default channel, if OUTPUT_CHANNEL_ID names one'}.`,
-    ),
-} as const satisfies Record<string, (parts: CronParts, what: string) => Promise<string>>
+  run: async ({ jobs }, name) => told(await jobs.run(name), job => `${job.name} runs now. ${answersGo(job)}`),
+} as const satisfies Record<string, (parts: CronParts, what: string, place: Place | null) => Promise<string>>
 
 const told = (change: JobChange, words: (job: JobView) => string): string =>
   change.ok ? words(change.job) : `Not done. ${change.why}`
@@ -61,10 +63,10 @@ const nextOf = ({ paused, next: [first] }: JobView, time: CronParts['time']): st
 async function listOf({ jobs, time }: CronParts, { owner }: Author): Promise<string> {
   const { jobs: all, troubles } = await jobs.list()
   const lines = all.map(job => `- ${job.name}: ${job.words}; ${job.paused ? 'paused' : `next ${nextOf(job, time)}`}`)
-  const wrong = troubles.map(({ file, name, why }) => `- ${name} in ${file}: ${why}`)
+  const wrong = troubles.map(({ file, name, why }) => `- ${name === '' ? file : `${name} in ${file}`}: ${why}`)
   return [
     ...(lines.length === 0 ? ['There are no jobs.'] : lines),
-    ...(owner && wrong.length > 0 ? ['', '**Cannot be used**', ...wrong] : []),
+    ...(owner && wrong.length > 0 ? ['', '**Cannot be used**', ...new Set(wrong)] : []),
     ...(owner && lines.length === 0 ? ['', how] : []),
   ].join('\n')
 }

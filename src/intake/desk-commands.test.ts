@@ -15,7 +15,7 @@ function setup(given: Partial<ReturnType<typeof fakeDesks>> = {}) {
   const say = async (text: string, by = owner) => {
     const [, name = '', rest = ''] = /^\/(\w+)\s*([\s\S]*)$/.exec(text) ?? []
     const row = rows.find(({ names }) => names.includes(name)) ?? expect.fail('no such command')
-    return row.answer?.({ lane: 'l', author: by, place: null, key: 'k', rest })
+    return row.answer?.({ lane: 'l', author: by, place: { chat: 'webchat', conversation: 'home' }, key: 'k', rest })
   }
   return { ...desks, say, rows }
 }
@@ -37,16 +37,19 @@ test('/cron lists the jobs to everybody, and to the owner what is wrong with the
 test('/cron changes jobs for the owner, with the words of the instruction as they are', async () => {
   const { say, asked } = setup()
   expect(await say('/cron add tea | every weekday at 9:00 |\nMake tea | or coffee.')).toBe(
-    'Added: tea, every weekday at 09:00. The next runs:\n- 2026-11-17T08:00\n- 2026-11-18T08:00\n- 2026-11-19T08:00',
+    'Added: tea, every weekday at 09:00. The next runs:\n- 2026-11-17T08:00\n- 2026-11-18T08:00\n- 2026-11-19T08:00\n\nIts answers go to discord:7.',
   )
   expect(await say('/cron add tea | sometimes | x')).toBe('Not done. Say when, such as "every 30 minutes".')
   expect(await say('/cron PAUSE briefing')).toBe('Paused: briefing.')
   expect(await say('/cron resume briefing')).toBe('briefing goes on. Next: 2026-11-17T08:00.')
-  expect(await say('/cron run briefing')).toBe('briefing runs now. Its answer goes to discord:7.')
+  expect(await say('/cron run briefing')).toBe('briefing runs now. Its answers go to discord:7.')
   expect(await say('/cron remove my job')).toBe('Not done. There is no job called "my job".')
   expect(asked).toEqual([
-    ['add', { name: 'tea', schedule: 'every weekday at 9:00', instruction: 'Make tea | or coffee.' }],
-    ['add', { name: 'tea', schedule: 'sometimes', instruction: 'x' }],
+    [
+      'add',
+      { name: 'tea', schedule: 'every weekday at 9:00', instruction: 'Make tea | or coffee.', channel: 'webchat:home' },
+    ],
+    ['add', { name: 'tea', schedule: 'sometimes', instruction: 'x', channel: 'webchat:home' }],
     ['pause', 'briefing', true],
     ['pause', 'briefing', false],
     ['run', 'briefing'],

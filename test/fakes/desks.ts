@@ -17,6 +17,7 @@ export const briefing: JobView = {
   words: 'every weekday at 09:00',
   next: [Date.UTC(2026, 10, 17, 8), Date.UTC(2026, 10, 18, 8), Date.UTC(2026, 10, 19, 8)],
   last: Date.UTC(2026, 10, 16, 8),
+  answersTo: 'discord:7',
 }
 
 export const kitchen: SessionView = {

@@ -54,7 +54,9 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
       readOnly: true,
       async call() {
         const { jobs: all, troubles } = await jobs.list()
-        const bad = troubles.map(({ file, name, why }) => `- ${name} in ${file} cannot be used: ${why}`)
+        const bad = troubles.map(
+          ({ file, name, why }) => `- ${name === '' ? file : `${name} in ${file}`} cannot be used: ${why}`,
+        )
         return lines('There are no jobs.', [...all.map(line), ...bad])
       },
     }),

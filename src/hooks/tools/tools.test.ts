@@ -42,7 +42,7 @@ function rig() {
   const job = (name: string): JobView => ({
     ...{ kind: 'cron', name, when: { type: 'every', seconds: 60 }, instruction: 'look at\nthe mail', zone: null },
     ...{ channel: 'discord:1', model: null, missed: 'skip', paused: false, skipIf: null },
-    ...{ words: 'every minute', next: [1, 2, 3], last: null },
+    ...{ words: 'every minute', next: [1, 2, 3], last: null, answersTo: 'discord:1' },
   })
   const jobs: Jobs = {
     list: async () => ({ jobs: [job('mail')], troubles: [{ file: 'agents.md', name: 'bad', why: 'No schedule.' }] }),

@@ -1,6 +1,6 @@
 // `aetheel cron`: what the agent does when time passes.
 import * as v from 'valibot'
-import type { JobChange, Jobs, JobTrouble, JobView, NewJob } from '../../base/jobs.ts'
+import { answersGo, type JobChange, type Jobs, type JobTrouble, type JobView, type NewJob } from '../../base/jobs.ts'
 import { writtenTime } from '../../base/zone.ts'
 import { askGateway, atTheDesk, print, refusal, table, tellResult, whereOf } from './desk.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
@@ -15,8 +15,12 @@ export async function listJobs(ports: CliPorts, terminal: Terminal, flags: Flags
 
 export async function addJob(ports: CliPorts, terminal: Terminal, flags: Flags, job: NewJob): Promise<number> {
   const change = await withJobs(ports, flags, jobs => jobs.add(job))
-  return tellResult(terminal, flags.json === true, change, ({ job: { name, words, next } }) =>
-    [`Added: ${name}, ${words}. The next runs:`, ...next.map(at => `  ${writtenTime(at, terminal.zone())}`)].join('\n'),
+  return tellResult(terminal, flags.json === true, change, ({ job }) =>
+    [
+      `Added: ${job.name}, ${job.words}. ${job.next.length === 1 ? 'It runs once:' : 'The next runs:'}`,
+      ...job.next.map(at => `  ${writtenTime(at, terminal.zone())}`),
+      answersGo(job),
+    ].join('\n'),
   )
 }
 
@@ -45,13 +49,7 @@ export async function runJob(ports: CliPorts, terminal: Terminal, flags: Flags, 
   if (running === null)
     throw new Error('no gateway runs here, so there is nobody to do it. Start one with: npx aetheel start')
   const change = await remoteJobs(running).run(name)
-  return tellResult(
-    terminal,
-    flags.json === true,
-    change,
-    ({ job }) =>
-      `${job.name} runs now. Its answer goes to ${job.channel ?? 'the default channel, if OUTPUT_CHANNEL_ID names one'}.`,
-  )
+  return tellResult(terminal, flags.json === true, change, ({ job }) => `${job.name} runs now. ${answersGo(job)}`)
 }
 
 const withJobs = <T>(ports: CliPorts, flags: Flags, use: (jobs: Jobs) => Promise<T>): Promise<T> =>
@@ -81,6 +79,7 @@ const jobSchema = v.object({
   words: v.string(),
   next: v.array(v.number()),
   last: v.nullable(v.number()),
+  answersTo: v.nullable(v.string()),
 })
 const listSchema = v.object({
   jobs: v.array(jobSchema),
@@ -111,13 +110,12 @@ function render(
     job.words,
     nextOf(job, zone),
     job.last === null ? 'never' : writtenTime(job.last, zone),
-    job.channel ?? 'default',
+    job.answersTo ?? 'nowhere',
   ])
-  const [head = '', ...lines] = table(['NAME', 'SCHEDULE', 'NEXT', 'LAST', 'CHANNEL'], rows, paint)
+  const [head = '', ...lines] = table(['NAME', 'SCHEDULE', 'NEXT', 'LAST', 'ANSWERS TO'], rows, paint)
   const shown = lines.map((line, i) => (jobs[i]?.paused ? paint('dim', line) : line))
-  const warnings = troubles.map(({ file, name, why }) =>
-    paint('yellow', withoutControls(`${file}, ${name}: ${why}`).replace(/\s+/g, ' ')),
-  )
+  const said = troubles.map(({ file, name, why }) => `${name === '' ? file : `${name} in ${file}`}: ${why}`)
+  const warnings = [...new Set(said)].map(text => paint('yellow', withoutControls(text).replace(/\s+/g, ' ')))
   return [
     ...(jobs.length === 0
       ? ['There are no jobs. "npx aetheel cron add --help" shows how to add one.']

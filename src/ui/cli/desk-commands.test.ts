@@ -54,7 +54,15 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
   }
 
   test('cron list shows when each job runs, and what cannot be used', async () => {
-    const twin = { ...briefing, kind: 'heartbeat' as const, paused: true, next: [], last: null, channel: null }
+    const twin = {
+      ...briefing,
+      kind: 'heartbeat' as const,
+      paused: true,
+      next: [],
+      last: null,
+      channel: null,
+      answersTo: null,
+    }
     const evil = { ...briefing, name: 'e\u001b[2Jvil\nline', next: [], words: 'at 2020-01-01 09:00' }
     const list = async () => ({
       jobs: [briefing, twin, evil],
@@ -64,13 +72,13 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     const { code, out } = await say('cron', 'list')
     expect(code).toBe(0)
     expect(out.split('\n')).toEqual([
-      'NAME                SCHEDULE                NEXT                      LAST                      CHANNEL',
+      'NAME                SCHEDULE                NEXT                      LAST                      ANSWERS TO',
       'cron:briefing       every weekday at 09:00  Tue 2026-11-17 09:00 CET  Mon 2026-11-16 09:00 CET  discord:7',
-      'heartbeat:briefing  every weekday at 09:00  paused                    never                     default',
+      'heartbeat:briefing  every weekday at 09:00  paused                    never                     nowhere',
       'e[2Jvil line        at 2020-01-01 09:00     never                     Mon 2026-11-16 09:00 CET  discord:7',
       '',
       'Cannot be used:',
-      'agents.md, broken: no schedule',
+      'broken in agents.md: no schedule',
       '',
     ])
     expect(JSON.parse((await say('cron', 'list', '--json')).out)).toEqual(await jobs.list())
@@ -80,7 +88,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     const { say, asked } = await setup()
     expect(await say('cron', 'add', 'tea', 'every weekday at 9:00', 'Make', 'tea.')).toEqual({
       code: 0,
-      out: 'Added: tea, every weekday at 09:00. The next runs:\n  Tue 2026-11-17 09:00 CET\n  Wed 2026-11-18 09:00 CET\n  Thu 2026-11-19 09:00 CET\n',
+      out: 'Added: tea, every weekday at 09:00. The next runs:\n  Tue 2026-11-17 09:00 CET\n  Wed 2026-11-18 09:00 CET\n  Thu 2026-11-19 09:00 CET\nIts answers go to discord:7.\n',
       err: '',
     })
     const all = ['--channel', 'discord:1', '--timezone', 'Asia/Tokyo', '--model', 'codex/x', '--if-missed', 'once']
@@ -139,7 +147,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     const { say, asked } = await setup()
     const ran = await say('cron', 'run', 'briefing')
     if (way === 'running')
-      expect(ran).toMatchObject({ code: 0, out: 'briefing runs now. Its answer goes to discord:7.\n' })
+      expect(ran).toMatchObject({ code: 0, out: 'briefing runs now. Its answers go to discord:7.\n' })
     else
       expect(ran).toMatchObject({
         code: 1,
