@@ -151,6 +151,8 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
       finish(null, null)
     })
     child.on('exit', (code, signal) => {
+      // The watcher has nothing left to watch. It leaves with its pipe, and `close` would wait for both.
+      for (const pipe of child.stdio.slice(3)) pipe?.destroy()
       // Usually `close` follows at once; a grandchild that holds the pipes must not hold the turn.
       const patience = setTimeout(() => finish(code, signal), 1000)
       child.on('close', () => {
