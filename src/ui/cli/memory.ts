@@ -87,7 +87,9 @@ const remoteMemory = (running: Address): Memory => {
 }
 
 function renderHit({ source, title, snippet, at }: MemoryHit, zone: string, paint: Paint): readonly string[] {
-  const when = at === null ? '' : `  ${paint('dim', writtenTime(at, zone))}`
+  // What was said in a conversation is called by who said it and when.
+  const saysWhen = /\d{4}-\d\d-\d\d \d\d:\d\d$/.test(title)
+  const when = at === null || saysWhen ? '' : `  ${paint('dim', writtenTime(at, zone))}`
   const found = cutTo(snippet, 400).replace(/\*\*(.+?)\*\*/g, (_, words: string) => paint('bold', words))
   const called = title === '' || title === source ? '' : `  ${cutTo(title, 60)}`
   return [`${paint('cyan', cutTo(source, 60))}${called}${when}`, `  ${found}`]
