@@ -55,12 +55,12 @@ export interface JobView extends Job {
 /** What to tell whoever adds or runs a job. */
 export const answersGo = ({ answersTo }: Pick<JobView, 'answersTo'>): string =>
   answersTo === null
-    ? 'Its answers go nowhere: give it a channel, or name one for all jobs with OUTPUT_CHANNEL_ID.'
+    ? 'Its answers go nowhere: name a channel with --channel or a line "Channel: webchat:home", or one for all jobs with OUTPUT_CHANNEL_ID.'
     : `Its answers go to ${answersTo}.`
 
 export interface NewJob {
   readonly name: string
-  /** As people say it: `every 30 minutes`, `every morning (9:00 AM)`, `every Monday at 8:00`, `at 2026-11-17 09:00`, or a cron expression. */
+  /** As people say it: `every 30 minutes`, `every morning (9:00 AM)`, `every Monday at 8:00`, `in 20 minutes`, `tomorrow at 9:00`, `at 2026-11-17 09:00`, or a cron expression. */
   readonly schedule: string
   readonly instruction: string
   readonly zone?: string | null

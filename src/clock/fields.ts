@@ -142,6 +142,12 @@ function readZone(text: string | null | undefined): Checked<string | null> {
   }
 }
 
+/** The zone that is written there, if there is one of that name. */
+export function zoneOr(text: string | null | undefined, own: string): string {
+  const zone = readZone(text)
+  return zone.ok ? (zone.value ?? own) : own
+}
+
 /** Null: nothing is written there. */
 function readLine(key: string, text: string | null | undefined): Checked<string | null> {
   const line = (text ?? '').trim()

@@ -9,6 +9,8 @@ import type { Caller } from '../base/tools.ts'
 import { handled, openAttendance, put } from './attend.ts'
 import { nextRuns } from './due.ts'
 import { jobFrom, withJob, withoutJob, withPaused } from './edit.ts'
+import { zoneOr } from './fields.ts'
+import { datedFrom } from './from-now.ts'
 import type { PrecheckParts } from './precheck.ts'
 import { type Known, openRoster } from './roster.ts'
 import { type Edited, fileOf, openScheduleFiles, openWatch, type ScheduleKeeper } from './schedule-files.ts'
@@ -189,7 +191,9 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       return { jobs: await Promise.all([...roster.known.values()].map(view)), troubles: troubles.all() }
     },
     async add(wanted: NewJob, by?: Caller) {
-      const made = await jobFrom(wanted)
+      const now = clock.now()
+      const zone = zoneOr(wanted.zone, parts.zone())
+      const made = await jobFrom({ ...wanted, schedule: datedFrom(wanted.schedule, now, zone) })
       if (!made.ok) return made
       const { job } = made
       const why = job.skipIf?.type === 'command' ? parts.noCommands?.() : null
@@ -197,7 +201,6 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       const place = job.channel === null ? null : parts.placeOf(job.channel)
       if (place && parts.isReached?.(place) === false)
         return { ok: false, why: `There is no chat "${quoted(place.chat)}" here. Write the channel like discord:123.` }
-      const now = clock.now()
       const [next] = await nextRuns(job.when, job.zone ?? parts.zone(), now, 1, now)
       if (next === undefined) return { ok: false, why: 'That time has passed or never comes.' }
       const edited = await edit(() => {

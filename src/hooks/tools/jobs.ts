@@ -24,7 +24,8 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
         name: { type: 'string', about: 'short and unique', required: true },
         schedule: {
           type: 'string',
-          about: '"every 30 minutes", "every Monday at 8:00", "at 2026-11-17 09:00" or a cron expression',
+          about:
+            '"every 30 minutes", "every Monday at 8:00"; once: "in 20 minutes", "tomorrow at 9:00", "at 2026-11-17 09:00"; or a cron expression',
           required: true,
         },
         instruction: { type: 'string', about: 'what to do then, complete in itself', required: true },

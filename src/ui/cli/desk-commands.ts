@@ -18,7 +18,10 @@ export function addCron({ program, ports, terminal, action }: Making): void {
     .command('add')
     .description('add a job, and show its next three runs')
     .argument('<name>', 'what it is called')
-    .argument('<schedule>', '"every 30 minutes", "every weekday at 9:00", "at 2026-11-17 09:00", or a cron expression')
+    .argument(
+      '<schedule>',
+      '"every 30 minutes", "every weekday at 9:00", "in 2 hours", "at 2026-11-17 09:00", or a cron expression',
+    )
     .argument('<instruction...>', 'what the agent is to do')
     .option('--channel <place>', 'where the answer goes, such as discord:1234 (default: OUTPUT_CHANNEL_ID)')
     .option('--timezone <zone>', 'whose clock counts, such as Europe/Berlin')
