@@ -96,6 +96,23 @@ test('without a gateway jobs are edited in their files, and its API has no door 
   expect(await readFile(join(home.configDir, 'agents.md'), 'utf8')).not.toContain('tea')
 })
 
+test('a mistake in config.json does not hide the running gateway, and is told', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start()
+  await writeFile(join(home.configDir, 'config.json'), '{ oops')
+  const warning = expect.stringMatching(/^aetheel: warning: the configuration has mistakes[\s\S]*config\.json: line 1/)
+  expect(await aetheel(home, 'status')).toMatchObject({ code: 0, out: expect.stringContaining('ready'), err: warning })
+  expect(await aetheel(home, 'cron', 'add', 'tea', 'in 20 minutes', 'Make tea.')).toMatchObject({
+    ...{ code: 0, out: expect.stringContaining('It runs once:'), err: warning },
+  })
+  await gateway.stop()
+  expect(await aetheel(home, 'status')).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(/^aetheel: the conf/),
+  })
+})
+
 test('the memory is searched, and its changes are undone and approved, with the gateway and without it', async () => {
   await using home = await temporaryHome()
   const first = await home.start()
