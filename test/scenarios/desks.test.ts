@@ -85,7 +85,7 @@ test('without a gateway jobs are edited in their files, and its API has no door 
   expect(added.out.match(/ 20\d\d-\d\d-\d\d 09:00 UTC$/gm)).toHaveLength(3)
   expect(await readFile(join(home.configDir, 'agents.md'), 'utf8')).toContain('### tea')
   expect((await aetheel(home, 'cron', 'pause', 'tea')).code).toBe(0)
-  expect((await aetheel(home, 'cron', 'list')).out).toMatch(/^tea +.* paused +never +default$/m)
+  expect((await aetheel(home, 'cron', 'list')).out).toMatch(/^tea +.* paused +never +nowhere$/m)
   expect(await aetheel(home, 'cron', 'run', 'tea')).toMatchObject({
     code: 1,
     err: expect.stringContaining('no gateway runs'),
