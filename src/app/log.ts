@@ -29,8 +29,11 @@ async function prettyStream(out: NodeJS.WriteStream) {
 
 /** What happens, as log lines. */
 export function logSignal(log: Logger, signal: Signal): void {
+  // The words of a turn are for its timeline alone.
+  if (signal.type === 'turn-asked') return
   const { type, ...all } = signal
-  const fields = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null && value !== ''))
+  const isTold = ([name, value]: [string, unknown]) => name !== 'label' && value !== null && value !== ''
+  const fields = Object.fromEntries(Object.entries(all).filter(isTold))
   const name = type.replaceAll('-', ' ')
   switch (type) {
     case 'event-refused':
@@ -56,6 +59,7 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'draft-lost':
     case 'letter-sent':
     case 'turn-spoke':
+    case 'turn-acted':
       return log.debug(fields, name)
     case 'event-accepted':
     case 'command-answered':

@@ -1,5 +1,5 @@
 // What happens, told as data. Log, metrics and activity listen; nobody depends on them.
-import type { FailureReason, Usage } from './agent.ts'
+import type { ActionPhase, FailureReason, Usage } from './agent.ts'
 import type { LaneKey, Place } from './event.ts'
 
 export type Signal =
@@ -27,6 +27,24 @@ export type Signal =
       readonly attempt: number
       readonly resumed: boolean
       readonly interrupted: boolean
+    }
+  /** The exact words that the agent is given. For the timeline of the event alone: never logged. */
+  | {
+      readonly type: 'turn-asked'
+      readonly id: number
+      readonly lane: LaneKey
+      readonly backend: string
+      readonly model: string | null
+      readonly prompt: string
+      readonly system: string
+    }
+  /** The agent uses a tool. The label may repeat what people said: it is never logged. */
+  | {
+      readonly type: 'turn-acted'
+      readonly id: number
+      readonly lane: LaneKey
+      readonly label: string
+      readonly phase: ActionPhase
     }
   | { readonly type: 'turn-spoke'; readonly id: number; readonly lane: LaneKey; readonly afterMs: number }
   | {

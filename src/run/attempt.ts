@@ -103,6 +103,7 @@ export function openAttempts(parts: AttemptParts) {
     const systemPrompt = withWords(prompted, words)
     const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...wishes }
     tell({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
+    tell({ type: 'turn-asked', id, lane, backend: backend.name, model, prompt, system: systemPrompt })
     const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
     const heard = await follow(run, taken, backend.name, live).finally(leave)
     const usage = heard.used && usageOfTurn(heard.used, known ? known.totals : nothing)
@@ -148,6 +149,7 @@ export function openAttempts(parts: AttemptParts) {
           break
         case 'action':
           heard.acted = true
+          tell({ type: 'turn-acted', id, lane, label: event.label, phase: event.phase })
           live.action(event.label, event.phase)
           break
         case 'usage':

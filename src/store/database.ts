@@ -182,6 +182,30 @@ export const migrations: readonly string[] = [
    UPDATE items SET archived = 0 WHERE state IN ('waiting', 'running');
    CREATE INDEX items_to_archive ON items (id) WHERE archived = 0 AND (box = 'out' OR state NOT IN ('waiting', 'running'));
    CREATE TABLE archive_intent (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;`,
+  // How an event went, step by step, and the words that its agent was given; gone with the event.
+  `CREATE TABLE steps (
+     id INTEGER PRIMARY KEY,
+     event INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     what TEXT NOT NULL,
+     detail TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX steps_of_event ON steps (event);
+   CREATE TABLE prompts (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     event INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     backend TEXT NOT NULL,
+     model TEXT,
+     prompt TEXT NOT NULL,
+     system TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX prompts_of_event ON prompts (event);
+   CREATE INDEX turns_of_event ON turns (event);
+   CREATE TRIGGER items_forgotten AFTER DELETE ON items BEGIN
+     DELETE FROM steps WHERE event = old.id;
+     DELETE FROM prompts WHERE event = old.id;
+   END;`,
 ]
 
 interface Job {

@@ -41,12 +41,20 @@ export function signatureOf(path: string): string | null {
 }
 
 /** Writes at most once per `pauseMs`, always the newest; `flush` writes what is still owed. */
-export function openMirrorFile(path: string, content: () => string, pauseMs: number, failed: (error: unknown) => void) {
+export const openMirrorFile = (
+  path: string,
+  content: () => string,
+  pauseMs: number,
+  failed: (error: unknown) => void,
+) => openMirror(() => writeWhole(path, content()), pauseMs, failed)
+
+/** The same, however it is written. */
+export function openMirror(writeIt: () => Promise<void>, pauseMs: number, failed: (error: unknown) => void) {
   let timer: NodeJS.Timeout | null = null
   let last: Promise<void> = Promise.resolve()
   const write = () => {
     timer = null
-    last = last.then(() => writeWhole(path, content())).catch(failed)
+    last = last.then(writeIt).catch(failed)
   }
   return {
     touch() {

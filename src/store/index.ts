@@ -1,5 +1,6 @@
 // What survives a restart.
 
+export { openActivity } from './activity.ts'
 export { type Archive, openArchive } from './archive.ts'
 export { openBrain, openTasks } from './brain.ts'
 export { openChanges } from './changes.ts'
@@ -17,4 +18,5 @@ export { openSessions, type SessionStore } from './sessions.ts'
 export { openSessionsDesk } from './sessions-desk.ts'
 export { type Counts, openShelf } from './shelf.ts'
 export { openSubAgentBook } from './subagents.ts'
+export { openTimeline } from './timeline.ts'
 export { openUsage, type UsageBook } from './usage.ts'

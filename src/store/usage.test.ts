@@ -57,3 +57,28 @@ test('a conversation keeps its choice when it begins anew, and the other way rou
   expect(conversations.freshFrom('l')).toBe(0)
   expect(conversations.freshFrom('other')).toBe(0)
 })
+
+test('turns are summed by the days on the wall, by source and backend; the latest day comes first', async () => {
+  const usage = openUsage(db, clock)
+  const hour = 3_600_000
+  // A wall that is five and three quarter hours ahead: its days begin in the middle of ours.
+  const dayOf = (at: number) => new Date(at + 5.75 * hour).toISOString().slice(0, 10)
+  const midnight = 18.25 * hour
+  for (const at of [midnight - 1, midnight, midnight + hour]) {
+    now = at
+    usage.listen(ended({ firstWordMs: 100 }))
+  }
+  usage.listen(ended({ source: 'cron', ok: false, why: 'crashed', firstWordMs: null, usage: null }))
+  usage.listen(ended({ firstWordMs: 400 }))
+  await db.write(() => undefined)
+  const claude = { source: 'webchat', backend: 'claude', failed: 0 }
+  expect(await usage.byDay(0, dayOf)).toEqual([
+    { day: '1970-01-02', ...claude, turns: 3, inputTokens: 30, outputTokens: 6, costUsd: 0.75, firstWordMs: 200 },
+    {
+      ...{ day: '1970-01-02', ...claude, source: 'cron', turns: 1, failed: 1 },
+      ...{ inputTokens: 0, outputTokens: 0, costUsd: null, firstWordMs: null },
+    },
+    { day: '1970-01-01', ...claude, turns: 1, inputTokens: 10, outputTokens: 2, costUsd: 0.25, firstWordMs: 100 },
+  ])
+  expect((await usage.byDay(midnight, dayOf)).map(({ day }) => day)).toEqual(['1970-01-02', '1970-01-02'])
+})

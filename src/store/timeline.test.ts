@@ -1,0 +1,138 @@
+// Events opened as timelines, on a real database.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Letter } from '../base/chat.ts'
+import type { NewEvent } from '../base/event.ts'
+import type { Signal } from '../base/signal.ts'
+import { type Database, openDatabase } from './database.ts'
+import { openShelf } from './shelf.ts'
+import { openTimeline, promptsKept } from './timeline.ts'
+import { openUsage } from './usage.ts'
+
+let dir: string
+let db: Database
+let now = 1000
+const clock = { now: () => now, sleep: async () => undefined }
+const lane = 'webchat:home'
+const place = { chat: 'webchat', conversation: 'home' }
+
+beforeEach(() => {
+  now = 1000
+  dir = mkdtempSync(join(tmpdir(), 'aetheel-timeline-'))
+  db = openDatabase(join(dir, 'test.db'))
+})
+afterEach(async () => {
+  await db.close()
+  rmSync(dir, { recursive: true })
+})
+
+const said = (text: string): NewEvent => ({
+  key: `webchat:home:${text}`,
+  lane,
+  what: { kind: 'message', id: text, text, author: { id: 'owner', name: 'Ada', owner: true } },
+  replyTo: place,
+  source: 'webchat',
+})
+const letter = (text: string, kind: Letter['kind'] = 'final'): Letter => ({ place, kind, about: '1', text, ok: true })
+const asked = (id: number, prompt: string): Signal => ({
+  ...{ type: 'turn-asked', id, lane, backend: 'claude', model: 'opus', prompt, system: 'You are Aetheel.' },
+})
+const ended = (id: number): Signal => ({
+  ...{ type: 'turn-ended', id, lane, source: 'webchat', kind: 'message', person: 'owner' },
+  ...{ backend: 'claude', model: 'opus', ms: 2100, firstWordMs: 5, ok: true, why: null, detail: '' },
+  usage: { inputTokens: 10, outputTokens: 2, costUsd: 0.25 },
+})
+
+async function put(text: string) {
+  const shelf = openShelf(db, clock)
+  const event = said(text)
+  const stored = await shelf.put('in', lane, event.key, JSON.stringify(event), 'start')
+  return { shelf, key: event.key, id: stored.type === 'stored' ? stored.row.id : 0 }
+}
+
+test('an event has its steps, its letters, the exact prompt and what it took', async () => {
+  const timeline = openTimeline(db, clock)
+  const usage = openUsage(db, clock)
+  const { shelf, key, id } = await put('hello')
+  const tell = (signal: Signal) => {
+    now += 10
+    timeline.listen(signal)
+    usage.listen(signal)
+  }
+  expect(timeline.running()).toMatchObject([{ id, lane, item: { source: 'webchat' } }])
+  tell({ type: 'turn-began', id, lane, backend: 'claude', attempt: 1, resumed: false, interrupted: false })
+  tell(asked(id, 'hello'))
+  tell({ type: 'turn-spoke', id, lane, afterMs: 420 })
+  tell({ type: 'turn-acted', id, lane, label: 'Read memory.md', phase: 'started' })
+  tell({ type: 'turn-acted', id, lane, label: 'Read memory.md', phase: 'failed' })
+  expect(timeline.view(id)).toMatchObject({ state: 'running', answer: null, usage: null, endedAt: null })
+  tell(ended(id))
+  now += 10
+  const items = [letter('the first half'), letter('the second half'), letter('by the way', 'notice')]
+  const keys = [`${key}#final`, `${key}#final-2`, `${key}#notice-x`]
+  const followUps = items.map((item, i) => ({ box: 'out' as const, lane, key: keys[i] ?? '', item }))
+  // Another event whose key only begins like this one.
+  followUps.push({ box: 'out', lane, key: `${key}-2#final`, item: letter('not mine') })
+  await shelf.settle([id], { type: 'done', followUps })
+  now += 10
+  for (const row of await shelf.recover('out')) {
+    expect(timeline.eventOf(row.id)).toBe(row.key.includes('-2#final') ? null : id)
+    await shelf.take([row.id], 'durably')
+    await shelf.settle([row.id], { type: 'done' })
+  }
+  expect(timeline.view(id)).toEqual({
+    ...{ id, lane, kind: 'message', source: 'webchat', state: 'answered', at: 1000, endedAt: 1070, attempts: 1 },
+    ...{ asked: 'hello', answer: 'the first half\nthe second half', person: 'Ada' },
+    steps: [
+      { at: 1000, what: 'queued', detail: 'webchat' },
+      { at: 1010, what: 'began', detail: 'claude, a new session' },
+      { at: 1020, what: 'prompt', detail: '5 characters, and 16 of who it is' },
+      { at: 1030, what: 'first word', detail: 'after 420 ms' },
+      { at: 1040, what: 'tool', detail: 'Read memory.md' },
+      { at: 1050, what: 'tool failed', detail: 'Read memory.md' },
+      { at: 1060, what: 'ended', detail: 'claude, 2.1 s' },
+      { at: 1080, what: 'sent', detail: '14 characters to webchat:home' },
+      { at: 1080, what: 'sent', detail: '15 characters to webchat:home' },
+      { at: 1080, what: 'sent', detail: 'notice, 10 characters to webchat:home' },
+    ],
+    prompt: { backend: 'claude', model: 'opus', text: 'hello', system: 'You are Aetheel.' },
+    usage: { inputTokens: 10, outputTokens: 2, costUsd: 0.25 },
+  })
+  expect(timeline.running()).toEqual([])
+  expect(timeline.view(id + 1)).toBeNull() // a letter is no event
+  expect(timeline.view(999)).toBeNull()
+})
+
+test('steps and prompts survive a restart and are forgotten with their event', async () => {
+  const { shelf, id } = await put('hello')
+  const timeline = openTimeline(db, clock)
+  timeline.listen(asked(id, 'hello'))
+  await new Promise(done => setImmediate(done))
+  expect(openTimeline(db, clock).view(id)?.prompt?.text).toBe('hello')
+  await shelf.settle([id], { type: 'done' })
+  expect(await shelf.forgetBefore(now + 1, new AbortController().signal)).toBe(1)
+  expect(db.prepare('SELECT (SELECT count(*) FROM steps) + (SELECT count(*) FROM prompts) AS n').get()).toEqual({
+    n: 0,
+  })
+})
+
+test('only the newest 500 prompts are kept', async () => {
+  const { id } = await put('hello')
+  const timeline = openTimeline(db, clock)
+  timeline.listen(asked(id, 'the first'))
+  for (let i = 0; i < promptsKept; i++) timeline.listen(asked(id + 1, `${i}`))
+  expect(timeline.view(id)?.prompt).toBeNull()
+  expect(db.prepare('SELECT count(*) AS n, min(prompt) AS oldest FROM prompts').get()).toEqual({ n: 500, oldest: '0' })
+})
+
+test('an agent that uses tools without end does not fill the disk', async () => {
+  const { id } = await put('hello')
+  const timeline = openTimeline(db, clock)
+  for (let i = 0; i < 5000; i++)
+    timeline.listen({ type: 'turn-acted', id, lane, label: 'x'.repeat(1000), phase: 'started' })
+  const steps = timeline.view(id)?.steps ?? []
+  expect(steps).toHaveLength(1001)
+  expect(steps.at(-1)?.detail).toHaveLength(300)
+})

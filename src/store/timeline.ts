@@ -1,0 +1,256 @@
+// One event opened as a timeline: its steps as they were told, and the exact words that its agent was given.
+import type { EventView, Step } from '../base/activity.ts'
+import type { Usage } from '../base/agent.ts'
+import { eventOfLetter, eventOfSaying, type Letter } from '../base/chat.ts'
+import { behalfOf, type Happening, type NewEvent } from '../base/event.ts'
+import type { Signal } from '../base/signal.ts'
+import type { Clock } from '../base/time.ts'
+import { seconds } from './activity-words.ts'
+import type { Database } from './database.ts'
+
+export interface RunningItem {
+  readonly id: number
+  readonly lane: string
+  readonly at: number
+  readonly item: NewEvent
+}
+
+export interface Timeline {
+  listen(signal: Signal): void
+  view(id: number): EventView | null
+  /** The event that a letter tells of; null: none that we know. */
+  eventOf(letter: number): number | null
+  /** Events that run now, the oldest first. */
+  running(): readonly RunningItem[]
+}
+
+/** The prompts of the latest turns; each may be long. */
+export const promptsKept = 500
+/** An agent that uses tools without end must not fill the disk with telling it. */
+const stepsPerTurn = 1000
+const longestDetail = 300
+
+interface ItemRow {
+  readonly id: number
+  readonly lane: string
+  readonly key: string
+  readonly state: string
+  readonly body: string
+  readonly at: number
+  readonly attempts: number
+  readonly ended_at: number | null
+  readonly why: string | null
+}
+
+const states = {
+  waiting: 'waiting',
+  running: 'running',
+  done: 'answered',
+  failed: 'failed',
+  cancelled: 'refused',
+} as const
+
+export function openTimeline(db: Database, clock: Clock): Timeline {
+  const columns = 'id, lane, key, state, body, at, attempts, ended_at, why'
+  const sql = {
+    begin: db.prepare('BEGIN'),
+    commit: db.prepare('COMMIT'),
+    rollback: db.prepare('ROLLBACK'),
+    step: db.prepare('INSERT INTO steps (event, at, what, detail) VALUES (?, ?, ?, ?)'),
+    prompt: db.prepare('INSERT INTO prompts (event, at, backend, model, prompt, system) VALUES (?, ?, ?, ?, ?, ?)'),
+    forget: db.prepare('DELETE FROM prompts WHERE id <= ?'),
+    item: db.prepare(`SELECT ${columns} FROM items WHERE id = ? AND box = 'in'`),
+    letters: db.prepare(`SELECT ${columns} FROM items WHERE box = 'out' AND key > ? AND key < ? ORDER BY id`),
+    key: db.prepare(`SELECT key FROM items WHERE id = ?`),
+    byKey: db.prepare(`SELECT id FROM items WHERE box = 'in' AND key = ?`),
+    running: db.prepare(
+      `SELECT ${columns} FROM items WHERE box = 'in' AND state IN ('waiting', 'running') AND state = 'running' ORDER BY id`,
+    ),
+    steps: db.prepare('SELECT at, what, detail FROM steps WHERE event = ? ORDER BY id'),
+    lastPrompt: db.prepare(
+      'SELECT backend, model, prompt, system FROM prompts WHERE event = ? ORDER BY id DESC LIMIT 1',
+    ),
+    used: db.prepare(
+      `SELECT total(input_tokens) AS input, total(output_tokens) AS output, sum(cost_usd) AS cost
+       FROM turns WHERE event = ? AND input_tokens IS NOT NULL HAVING count(*) > 0`,
+    ),
+  }
+  let owed: (() => void)[] = []
+  const toolsSeen = new Map<number, number>()
+
+  /** After this round: who tells us is on the way from a person to an agent, and need not wait for it. */
+  const later = (write: () => void) => {
+    if (owed.length === 0) setImmediate(settle)
+    owed.push(write)
+  }
+
+  const settle = () => {
+    const writes = owed
+    owed = []
+    if (writes.length === 0) return
+    db.mark(() => {
+      sql.begin.run()
+      try {
+        for (const write of writes) write()
+        sql.commit.run()
+      } catch (error) {
+        sql.rollback.run()
+        throw error
+      }
+    })
+  }
+
+  const note = (event: number, what: string, detail: string) => {
+    const at = clock.now()
+    const short = detail.length > longestDetail ? `${detail.slice(0, longestDetail - 1)}…` : detail
+    later(() => sql.step.run(event, at, what, short))
+  }
+
+  const isTooMuch = (event: number) => {
+    const seen = (toolsSeen.get(event) ?? 0) + 1
+    toolsSeen.set(event, seen)
+    return seen > stepsPerTurn
+  }
+
+  return {
+    listen(signal) {
+      switch (signal.type) {
+        case 'turn-began': {
+          const { id, backend, attempt, resumed, interrupted } = signal
+          const how = [
+            backend,
+            attempt > 1 ? `attempt ${attempt}` : '',
+            resumed ? 'goes on with its session' : 'a new session',
+            interrupted ? 'was cut off before' : '',
+          ]
+          return note(id, 'began', how.filter(Boolean).join(', '))
+        }
+        case 'turn-asked': {
+          const { id, backend, model, prompt, system } = signal
+          const at = clock.now()
+          later(() => {
+            const { lastInsertRowid } = sql.prompt.run(id, at, backend, model, prompt, system)
+            sql.forget.run(Number(lastInsertRowid) - promptsKept)
+          })
+          return note(id, 'prompt', `${prompt.length} characters, and ${system.length} of who it is`)
+        }
+        case 'turn-spoke':
+          return note(signal.id, 'first word', `after ${seconds(signal.afterMs)}`)
+        case 'turn-acted':
+          if (isTooMuch(signal.id)) return
+          return note(signal.id, signal.phase === 'started' ? 'tool' : `tool ${signal.phase}`, signal.label)
+        case 'turn-ended': {
+          toolsSeen.delete(signal.id)
+          const { id, backend, ms, ok, why } = signal
+          return note(id, 'ended', `${backend}, ${ok ? '' : `${why}, `}${seconds(ms)}`)
+        }
+        case 'turn-moved':
+          return note(signal.id, 'moved', `from ${signal.from} to ${signal.to}: ${signal.why}`)
+        case 'turn-put-off':
+          return note(signal.id, 'put off', signal.why)
+        case 'event-set-aside':
+          return note(signal.id, 'set aside', `after ${signal.attempts} attempts`)
+        default:
+      }
+    },
+
+    view(id) {
+      settle()
+      const row = sql.item.get(id) as ItemRow | undefined
+      if (!row) return null
+      const event = JSON.parse(row.body) as NewEvent
+      const told = sql.steps.all(id) as unknown as Step[]
+      // '#' begins what is about a key, '$' comes after it.
+      const letters = sql.letters.all(`${row.key}#`, `${row.key}$`) as unknown as ItemRow[]
+      const steps = [{ at: row.at, what: 'queued', detail: event.source }, ...told, ...letters.flatMap(sending)]
+      const prompt = sql.lastPrompt.get(id)
+      return {
+        id,
+        lane: row.lane,
+        kind: event.what.kind,
+        source: event.source,
+        state: states[row.state as keyof typeof states],
+        at: row.at,
+        endedAt: row.ended_at,
+        attempts: Math.max(row.attempts, told.filter(({ what }) => what === 'began').length),
+        asked: askedOf(event.what),
+        answer: answerIn(letters, row.key),
+        person: 'author' in event.what ? event.what.author.name : behalfOf(event).person,
+        steps: steps.sort((a, b) => a.at - b.at),
+        prompt: prompt
+          ? {
+              backend: String(prompt.backend),
+              model: prompt.model === null ? null : String(prompt.model),
+              text: String(prompt.prompt),
+              system: String(prompt.system),
+            }
+          : null,
+        usage: usageOf(sql.used.get(id)),
+      }
+    },
+
+    eventOf(letter) {
+      const row = sql.key.get(letter)
+      if (!row) return null
+      const key = eventOfSaying(eventOfLetter(String(row.key)))
+      return (sql.byKey.get(key) as { id: number } | undefined)?.id ?? null
+    },
+
+    running: () =>
+      (sql.running.all() as unknown as ItemRow[]).map(({ id, lane, at, body }) => ({
+        ...{ id, lane, at },
+        item: JSON.parse(body) as NewEvent,
+      })),
+  }
+}
+
+/** What was asked, in the words that came. */
+export function askedOf(what: Happening): string {
+  switch (what.kind) {
+    case 'message':
+    case 'command':
+    case 'report':
+      return what.text
+    case 'heartbeat':
+    case 'cron':
+    case 'hook':
+    case 'webhook':
+    case 'assignment':
+      return what.instruction
+    default:
+      return what satisfies never
+  }
+}
+
+function sending({ body, state, ended_at, why, at }: ItemRow): readonly Step[] {
+  const { place, kind, text } = JSON.parse(body) as Letter
+  const where = `${kind === 'final' ? '' : `${kind}, `}${text.length} characters to ${place.chat}:${place.conversation}`
+  switch (state) {
+    case 'done':
+      return [{ at: ended_at ?? at, what: 'sent', detail: where }]
+    case 'failed':
+      return [{ at: ended_at ?? at, what: 'not sent', detail: `${where}: ${why ?? ''}` }]
+    case 'cancelled':
+      return [{ at: ended_at ?? at, what: 'fetched', detail: where }]
+    default:
+      return [{ at, what: 'to be sent', detail: where }]
+  }
+}
+
+/** The pieces of the final, in order; what the agent said on the way is not the answer. */
+function answerIn(letters: readonly ItemRow[], key: string): string | null {
+  const pieces = letters
+    .filter(one => eventOfLetter(one.key) === key)
+    .map(one => JSON.parse(one.body) as Letter)
+    .filter(({ kind }) => kind === 'final')
+  return pieces.length === 0 ? null : pieces.map(({ text }) => text).join('\n')
+}
+
+function usageOf(row: Record<string, unknown> | undefined): Usage | null {
+  if (!row) return null
+  return {
+    inputTokens: Number(row.input),
+    outputTokens: Number(row.output),
+    costUsd: row.cost === null ? null : Number(row.cost),
+  }
+}
