@@ -53,6 +53,7 @@ import { gatewayCommands, startOfDay } from './commands.ts'
 import { chatNames, discordSettings, suggestFor } from './discord.ts'
 import type { LiveConfig } from './live.ts'
 import { logSignal } from './log.ts'
+import { openMission } from './mission.ts'
 import { openNotices, tellOfBudget } from './notices.ts'
 import { ownerlessChats } from './owner.ts'
 import { openRemembering } from './remembering.ts'
@@ -166,6 +167,11 @@ export async function buildGateway(parts: BuildParts) {
     variable: parts.variable,
     broke: bug,
   })
+  const mission = openMission({
+    ...{ live, db, clock, tell, inbox, usage, jobs: waking.jobs },
+    status: () => report.status(),
+  })
+  listeners.push(mission.listen)
   const commands = gatewayCommands({
     live,
     clock,
@@ -330,6 +336,8 @@ export async function buildGateway(parts: BuildParts) {
     pairing,
     sessions: openSessionsDesk(sessions, conversations, clock),
     desk,
+    mission: mission.desk,
+    tell,
     report,
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
     deliver,
@@ -365,6 +373,7 @@ export async function buildGateway(parts: BuildParts) {
       await scratch.tidied()
       await sessionsFile.flush()
       await remembering.flush()
+      await mission.flush()
     },
   }
 }

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ChatUnusable } from '../base/chat.ts'
+import type { Tell } from '../base/signal.ts'
 import { cutOff, endStrays, loginOf, openScratch } from '../run/index.ts'
 import { type Database, DatabaseUnusable, inWords, openDatabase } from '../store/index.ts'
 import { type OpenHttp, openHttp } from '../ui/index.ts'
@@ -58,6 +59,7 @@ export async function openGateway(
   let ready = false
   let url = ''
   let lives = false
+  let told: Tell = signal => logSignal(log, signal)
   const closeHttp = new AbortController()
   try {
     const token = config.http.token ?? (await folder.token())
@@ -68,7 +70,7 @@ export async function openGateway(
         loaded,
         {
           scratch,
-          tell: signal => logSignal(log, signal),
+          tell: signal => told(signal),
           scrub,
           warn: (backend, what) => log.warn({ backend }, what),
         },
@@ -106,6 +108,7 @@ export async function openGateway(
       bridge: { command: process.execPath, args: [join(productRoot(), 'bin', 'mcp-bridge.mjs')] },
     })
     approved = () => gateway.remembering.keeper.approved('config.json')
+    told = gateway.tell
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
     await gateway.remembering.begin((await gateway.inbox.waiting()).filter(({ interrupted }) => interrupted))
     // What a killed gateway was to do on leaving is not for one that comes.
@@ -293,6 +296,7 @@ async function listen(
         jobs: gateway.waking.jobs,
         memory: gateway.remembering.memory,
         tools: gateway.desk,
+        mission: gateway.mission,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,

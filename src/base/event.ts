@@ -165,6 +165,24 @@ export function behalfOf({ what, behalf }: NewEvent): Behalf {
   }
 }
 
+/** What was asked, in the words that came. */
+export function askedOf(what: Happening): string {
+  switch (what.kind) {
+    case 'message':
+    case 'command':
+    case 'report':
+      return what.text
+    case 'heartbeat':
+    case 'cron':
+    case 'hook':
+    case 'webhook':
+    case 'assignment':
+      return what.instruction
+    default:
+      return what satisfies never
+  }
+}
+
 const backgroundSources = new Set(['heartbeat', 'cron', 'hook', 'webhook', 'agent'])
 
 /** Nobody waits in these lanes (`cron:briefing`, `agent:7`, …): people go first. */

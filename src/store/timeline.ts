@@ -2,7 +2,7 @@
 import type { EventView, Step } from '../base/activity.ts'
 import type { Usage } from '../base/agent.ts'
 import { eventOfLetter, eventOfSaying, type Letter } from '../base/chat.ts'
-import { behalfOf, type Happening, type NewEvent } from '../base/event.ts'
+import { askedOf, behalfOf, type NewEvent } from '../base/event.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { seconds } from './activity-words.ts'
@@ -201,24 +201,6 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
         ...{ id, lane, at },
         item: JSON.parse(body) as NewEvent,
       })),
-  }
-}
-
-/** What was asked, in the words that came. */
-export function askedOf(what: Happening): string {
-  switch (what.kind) {
-    case 'message':
-    case 'command':
-    case 'report':
-      return what.text
-    case 'heartbeat':
-    case 'cron':
-    case 'hook':
-    case 'webhook':
-    case 'assignment':
-      return what.instruction
-    default:
-      return what satisfies never
   }
 }
 

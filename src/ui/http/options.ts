@@ -1,4 +1,5 @@
 // What the HTTP server is handed: the few things it needs to know about the rest of the program.
+import type { MissionDesk } from '../../base/activity.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
@@ -29,6 +30,8 @@ export interface HttpOptions {
   readonly jobs?: Jobs
   readonly sessions?: SessionsDesk
   readonly memory?: MemorySearch & MemoryLog
+  /** What the owner's window shows; missing: there is none. */
+  readonly mission?: MissionDesk
   /** Missing: there are no webhooks. */
   readonly webhook?: ReceiveWebhook
   /** The gateway's own tools for its agents; missing: there are none. */
@@ -45,10 +48,18 @@ export interface HttpLimits {
   readonly frameBytes: number
   /** What may wait for a slow reader before its socket is closed. */
   readonly bufferedBytes: number
+  /** The same for whoever listens to what happens. */
+  readonly streamBytes: number
+  /** What happens within this time goes out together. */
+  readonly gatherMs: number
+  /** How often at most the state of things goes out. */
+  readonly statusMs: number
   readonly headersMs: number
   readonly requestMs: number
   readonly keepAliveMs: number
   readonly pingEveryMs: number
+  /** How often those who listen get a line that says nothing, so that nobody on the way takes them for gone. */
+  readonly breathEveryMs: number
   readonly reachMs: number
   /** How long a wrong token waits for its answer, once there were several. */
   readonly wrongTokenMs: number
@@ -61,10 +72,14 @@ export const defaultLimits: HttpLimits = {
   unprovenBytes: 32 * 1024 * 1024,
   frameBytes: 1024 * 1024,
   bufferedBytes: 8 * 1024 * 1024,
+  streamBytes: 1024 * 1024,
+  gatherMs: 30,
+  statusMs: 500,
   headersMs: 10_000,
   requestMs: 30_000,
   keepAliveMs: 5_000,
   pingEveryMs: 30_000,
+  breathEveryMs: 20_000,
   reachMs: 30_000,
   wrongTokenMs: 200,
   stopMs: 2_000,

@@ -71,4 +71,5 @@ const isForPrograms = ({ pathname }: URL): boolean =>
   pathname.startsWith('/hooks/') ||
   pathname === '/healthz' ||
   pathname === '/metrics' ||
+  pathname === '/events' ||
   pathname === '/ws'

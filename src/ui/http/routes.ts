@@ -8,6 +8,7 @@ import type { Assets } from './assets.ts'
 import { deskRoutes } from './desks.ts'
 import { type Admission, tokenCookie } from './guard.ts'
 import { openHooks } from './hooks.ts'
+import { missionRoutes } from './mission.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
@@ -58,6 +59,7 @@ export const makeRoutes = (
       { method: 'POST', access: 'token', answer: exchange => decidePairing(exchange, options, limits.bodyBytes) },
     ],
     ...deskRoutes(options, limits),
+    ...missionRoutes(options, limits),
     // Open as far as the token goes: they ask for a key of their own.
     ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
   }

@@ -69,7 +69,7 @@ const answer = async (
   const routes = find(url.pathname)
   if (!routes.some(({ anyHost }) => anyHost) && !guard.hostIsOurs(request))
     return replyError(exchange, 421, 'This host name is not ours. Use 127.0.0.1 or HTTP_HOST.')
-  if (method !== 'GET' && !guard.originIsOurs(request))
+  if ((method !== 'GET' || routes.some(({ ownOrigin }) => ownOrigin)) && !guard.originIsOurs(request))
     return replyError(exchange, 403, 'Other sites may not ask this.')
   if (routes.length === 0) return replyError(exchange, 404, 'There is nothing here.')
   const route = routes.find(one => one.method === method)

@@ -1,0 +1,178 @@
+// The owner's window over HTTP: the live stream with everybody who may listen to it, and the pages behind it.
+import { connect as connectTcp, type Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { fakeMission, someEvent } from '../../../test/fakes/mission.ts'
+import { bearer, closeAll, open, token } from './server.rig.ts'
+
+const listeners: Socket[] = []
+
+afterEach(async () => {
+  for (const one of listeners.splice(0)) one.destroy()
+  await closeAll()
+})
+
+/** Listens as a browser does, with what came so far as blocks of lines. */
+function listen(port: number, path = '/events', headers: Record<string, string> = {}) {
+  let got = ''
+  const socket = connectTcp(port, '127.0.0.1', () => {
+    const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...bearer, ...headers })
+    socket.write(`GET ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+  })
+  listeners.push(socket)
+  socket.on('data', chunk => {
+    got += chunk
+  })
+  socket.on('error', () => undefined) // a reader that is cut
+  const closed = new Promise<void>(done => socket.once('close', () => done()))
+  const blocks = (kind: string) =>
+    got
+      .split('\n\n')
+      .slice(0, -1) // the last one is not over yet
+      .filter(block => block.includes(`event: ${kind}\n`))
+      .map(block => JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '') as { id: number; text: string })
+  return { socket, closed, all: () => got, texts: () => blocks('activity').map(({ text }) => text), blocks }
+}
+
+const until = (isSo: () => boolean) => expect.poll(isSo, { timeout: 5000, interval: 5 }).toBe(true)
+
+test('what happens reaches everybody who listens, once and in order', async () => {
+  const mission = fakeMission()
+  const { port } = await open({ mission })
+  mission.happen('before anybody came')
+  const readers = Array.from({ length: 200 }, () => listen(port))
+  await until(() => readers.every(one => one.blocks('status').length > 0))
+  for (const text of ['one', 'two']) mission.happen(text)
+  await until(() => readers.every(one => one.texts().length >= 2))
+  mission.happen('three')
+  await until(() => readers.every(one => one.texts().length >= 3))
+  for (const one of readers) expect(one.texts()).toEqual(['one', 'two', 'three'])
+  expect(readers[0]?.all()).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*text\/event-stream/)
+  expect(readers[0]?.all()).toContain('id: 3\nevent: activity\n')
+})
+
+test('whoever comes back gets what was missed, and nothing twice', async () => {
+  const mission = fakeMission()
+  const { port } = await open({ mission, limits: { gatherMs: 100 } })
+  listen(port)
+  await until(() => mission.followers() === 1)
+  for (const text of ['one', 'two', 'three']) mission.happen(text)
+  // These are still on their way to the first reader.
+  const back = listen(port, '/events', { 'Last-Event-ID': '1' })
+  const asked = listen(port, '/events?after=2')
+  const fresh = listen(port)
+  await until(() => [back, asked, fresh].every(one => one.blocks('status').length > 0))
+  mission.happen('four')
+  await until(() => [back, asked, fresh].every(one => one.texts().includes('four')))
+  expect(back.texts().filter(text => text !== 'one')).toEqual(['two', 'three', 'four'])
+  expect(asked.texts().slice(-2)).toEqual(['three', 'four'])
+  for (const one of [back, asked, fresh]) expect(new Set(one.texts()).size).toBe(one.texts().length)
+})
+
+test('a status follows what happens, at most twice a second', async () => {
+  const mission = fakeMission()
+  const { port } = await open({ mission })
+  const reader = listen(port)
+  await until(() => reader.blocks('status').length === 1)
+  const began = performance.now()
+  while (performance.now() - began < 1200) {
+    mission.happen('again')
+    await new Promise(done => setTimeout(done, 20))
+  }
+  expect(reader.blocks('status').length).toBeGreaterThanOrEqual(2)
+  expect(reader.blocks('status').length).toBeLessThanOrEqual(5)
+  expect(reader.blocks('status')[0]).toEqual({ status: { ready: true }, running: [] })
+})
+
+test('who reads too slowly is cut off, and the others go on', async () => {
+  const mission = fakeMission()
+  const { port } = await open({ mission, limits: { gatherMs: 1 } })
+  const slow = listen(port)
+  const quick = listen(port)
+  await until(() => [slow, quick].every(one => one.blocks('status').length > 0))
+  slow.socket.pause()
+  const long = 'x'.repeat(300_000)
+  const all = 80
+  for (let i = 0; i < all; i++) {
+    mission.happen(long)
+    await new Promise(done => setTimeout(done, 5))
+  }
+  slow.socket.resume()
+  await slow.closed
+  expect(slow.texts().length).toBeLessThan(all)
+  mission.happen('the last')
+  await until(() => quick.all().includes('the last'))
+  expect(quick.texts()).toHaveLength(all + 1)
+}, 30_000)
+
+test('a line that says nothing comes now and then; and nothing is done while nobody listens', async () => {
+  const mission = fakeMission()
+  const { port } = await open({ mission, limits: { breathEveryMs: 20 } })
+  expect(mission.followers()).toBe(0)
+  const reader = listen(port)
+  await until(() => (reader.all().match(/\n:\n/g) ?? []).length >= 2)
+  expect(mission.followers()).toBe(1)
+  reader.socket.destroy()
+  await until(() => mission.followers() === 0)
+  const before = mission.pulses()
+  mission.happen('unheard')
+  await new Promise(done => setTimeout(done, 600))
+  expect(mission.pulses()).toBe(before)
+})
+
+test('a stop ends the stream at once', async () => {
+  const mission = fakeMission()
+  const { port, stop } = await open({ mission, limits: { stopMs: 60_000 } })
+  const reader = listen(port)
+  await until(() => reader.blocks('status').length > 0)
+  await stop()
+  await reader.closed
+  expect(mission.followers()).toBe(0)
+})
+
+test.each([
+  ['without a token', '/events', { Authorization: '' }, 401],
+  ['with a wrong token', '/events', { Authorization: 'Bearer wrong' }, 401],
+  ['from the page of another site', '/events', { Origin: 'http://evil.example' }, 403],
+  ['from another site with our cookie', '/events', { Origin: 'null', Cookie: `aetheel_token=${token}` }, 403],
+  ['under another name', '/events', { Host: 'evil.example' }, 421],
+  ['after something that is no id', '/events?after=-1', {}, 400],
+  ['after something that is no id', '/events', { 'Last-Event-ID': '1e9' }, 400],
+])('nobody listens %s (%s)', async (_, path, headers, status) => {
+  const mission = fakeMission()
+  const { port } = await open({ mission })
+  const reader = listen(port, path, headers)
+  await until(() => reader.all() !== '')
+  expect(reader.all()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(mission.followers()).toBe(0)
+})
+
+test('overview, activity, one event and usage are read; what makes no sense is refused', async () => {
+  const mission = fakeMission()
+  const { url } = await open({ mission })
+  for (const text of ['one', 'two', 'three']) mission.happen(text)
+  const read = async (path: string) => {
+    const answer = await fetch(`${url}${path}`, { headers: bearer })
+    return [answer.status, await answer.json()]
+  }
+  expect(await read('/api/overview')).toMatchObject([200, { today: { turns: 1 }, next: [] }])
+  expect(await read('/api/activity?before=3&limit=1')).toMatchObject([200, { entries: [{ id: 2, text: 'two' }] }])
+  expect(await read('/api/event?id=7')).toEqual([200, someEvent])
+  expect(await read('/api/event?id=8')).toEqual([404, { error: 'There is no such event (any more).' }])
+  expect(await read('/api/usage')).toMatchObject([200, { days: [{ turns: 30 }] }])
+  for (const path of ['/api/activity?limit=501', '/api/activity?before=x', '/api/event?id=0', '/api/usage?days=1e3'])
+    expect(await read(path)).toMatchObject([400, { error: expect.stringMatching(/must be a number from 1 to/) }])
+  for (const path of ['/api/overview', '/api/activity', '/api/event?id=7', '/api/usage'])
+    expect((await fetch(`${url}${path}`)).status).toBe(401)
+})
+
+test('a program without such a window has none of its paths', async () => {
+  const { url } = await open()
+  for (const path of ['/events', '/api/overview', '/api/activity', '/api/event?id=7', '/api/usage'])
+    expect((await fetch(`${url}${path}`, { headers: bearer })).status).toBe(404)
+})
+
+test('HEAD of the stream ends', async () => {
+  const { url } = await open({ mission: fakeMission() })
+  const answer = await fetch(`${url}/events`, { method: 'HEAD', headers: bearer })
+  expect(answer.status).toBe(200)
+})

@@ -1,0 +1,118 @@
+// What happens, live: server-sent events. Each is encoded once and written as it is to everybody who listens.
+import type { Socket } from 'node:net'
+import type { ActivityEntry, MissionDesk } from '../../base/activity.ts'
+import type { HttpLimits } from './options.ts'
+import { type Exchange, replyError, securityHeaders } from './reply.ts'
+
+export interface EventStream {
+  /** Takes the connection over until the other side leaves, or we do. */
+  take(exchange: Exchange): void
+}
+
+/** Lives until the signal. While nobody listens it does nothing. */
+export const openEvents = (
+  { activity, pulse }: Pick<MissionDesk, 'activity' | 'pulse'>,
+  limits: Pick<HttpLimits, 'streamBytes' | 'statusMs' | 'gatherMs' | 'breathEveryMs'>,
+  signal: AbortSignal,
+): EventStream => {
+  const readers = new Map<Socket, () => void>()
+  let leave: (() => void) | null = null
+  let fresh: ActivityEntry[] = []
+  let gathering: NodeJS.Timeout | null = null
+  let beating: NodeJS.Timeout | null = null
+  let breathing: NodeJS.Timeout | null = null
+  let lastBeat = 0
+  let status: { readonly at: number; readonly text: string } | null = null
+
+  const send = (text: string): void => {
+    const bytes = Buffer.from(text)
+    for (const reader of readers.keys()) write(reader, bytes)
+  }
+  const write = (reader: Socket, bytes: Buffer): void => {
+    // What is cut comes back with Last-Event-ID; what is kept for the slow would be kept for all of them.
+    if (reader.writableLength + bytes.length > limits.streamBytes) reader.destroy()
+    else reader.write(bytes)
+  }
+
+  const statusNow = (): string => {
+    if (status === null || performance.now() - status.at >= limits.statusMs)
+      status = { at: performance.now(), text: `event: status\ndata: ${JSON.stringify(pulse())}\n\n` }
+    return status.text
+  }
+
+  /** Signals come in swarms: one write carries what a moment brought. */
+  const heard = (entry: ActivityEntry): void => {
+    fresh.push(entry)
+    gathering ??= setTimeout(() => {
+      gathering = null
+      const entries = fresh
+      fresh = []
+      send(entries.map(encoded).join(''))
+    }, limits.gatherMs)
+    // Not at once: what is told before its commit is not in the counts yet.
+    beating ??= setTimeout(beat, Math.max(2 * limits.gatherMs, lastBeat + limits.statusMs - performance.now()))
+  }
+  const beat = (): void => {
+    beating = null
+    lastBeat = performance.now()
+    status = null
+    send(statusNow())
+  }
+
+  const begin = (): void => {
+    if (leave) return
+    leave = activity.follow(heard)
+    breathing = setInterval(() => send(':\n\n'), limits.breathEveryMs)
+  }
+  const rest = (): void => {
+    leave?.()
+    leave = null
+    for (const timer of [gathering, beating, breathing]) clearTimeout(timer ?? undefined)
+    gathering = beating = breathing = null
+    fresh = []
+    status = null
+  }
+  const stop = (): void => {
+    for (const end of readers.values()) end()
+  }
+  signal.addEventListener('abort', stop, { once: true })
+
+  return {
+    take(exchange) {
+      const { request, response } = exchange
+      const after = lastHeard(exchange)
+      if (after === 'unreadable') return replyError(exchange, 400, '"after" must be the id of an entry.')
+      if (signal.aborted) return replyError(exchange, 503, 'The gateway is stopping.', { 'Retry-After': '5' })
+      // Without chunks, so that all get the same bytes; the end of the connection is the end of the answer.
+      response.useChunkedEncodingByDefault = false
+      response.shouldKeepAlive = false
+      response.writeHead(200, {
+        ...securityHeaders,
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        'X-Accel-Buffering': 'no',
+      })
+      const socket = response.socket
+      if (request.method === 'HEAD' || socket === null) return void response.end()
+      response.flushHeaders()
+      begin()
+      readers.set(socket, () => response.end())
+      response.once('close', () => {
+        readers.delete(socket)
+        if (readers.size === 0) rest()
+      })
+      const waiting = new Set(fresh.map(({ id }) => id))
+      const missed = after === null ? [] : activity.after(after).filter(({ id }) => !waiting.has(id))
+      write(socket, Buffer.from(`retry: 2000\n\n${statusNow()}${missed.map(encoded).join('')}`))
+    },
+  }
+}
+
+const encoded = (entry: ActivityEntry): string => `id: ${entry.id}\nevent: activity\ndata: ${JSON.stringify(entry)}\n\n`
+
+/** Null: whoever comes for the first time has missed nothing. */
+const lastHeard = ({ request, url }: Exchange): number | null | 'unreadable' => {
+  const header = request.headers['last-event-id']
+  const given = typeof header === 'string' && header !== '' ? header : url.searchParams.get('after')
+  if (given === null) return null
+  return /^\d{1,15}$/.test(given) ? Number(given) : 'unreadable'
+}

@@ -1,0 +1,62 @@
+// What the owner's window shows, in memory: for tests of the HTTP side and for its benchmark.
+import type { ActivityEntry, EventView, MissionDesk } from '../../src/base/activity.ts'
+
+export interface FakeMission extends MissionDesk {
+  /** Something happens. */
+  happen(text: string): ActivityEntry
+  followers(): number
+  pulses(): number
+}
+
+export const someEvent: EventView = {
+  ...{ id: 7, lane: 'webchat:home', kind: 'message', source: 'webchat', state: 'answered', at: 1, endedAt: 2 },
+  ...{ attempts: 1, asked: 'hello', answer: 'hi', person: 'Ada', usage: null },
+  steps: [{ at: 1, what: 'queued', detail: 'webchat' }],
+  prompt: { backend: 'claude', model: null, text: 'hello', system: 'You are Aetheel.' },
+}
+
+export function fakeMission(): FakeMission {
+  const entries: ActivityEntry[] = []
+  const followers = new Set<(entry: ActivityEntry) => void>()
+  let pulses = 0
+  return {
+    activity: {
+      list: async (before, most) =>
+        entries
+          .filter(({ id }) => before === null || id < before)
+          .slice(-most)
+          .reverse(),
+      after: id => entries.filter(entry => entry.id > id).slice(-200),
+      follow(listener) {
+        followers.add(listener)
+        return () => void followers.delete(listener)
+      },
+    },
+    happen(text) {
+      const entry: ActivityEntry = {
+        ...{ id: entries.length + 1, at: 1000, type: 'event-accepted', level: 'info' },
+        ...{ event: 7, lane: 'webchat:home', text },
+      }
+      entries.push(entry)
+      for (const follower of followers) follower(entry)
+      return entry
+    },
+    followers: () => followers.size,
+    pulses: () => pulses,
+    pulse() {
+      pulses++
+      return { status: { ready: true }, running: [] }
+    },
+    overview: async () => ({
+      ...{ status: { ready: true }, running: [], waiting: [], failures: [], next: [] },
+      today: { turns: 1, failed: 0, costUsd: null, inputTokens: 2, outputTokens: 3 },
+    }),
+    event: id => (id === someEvent.id ? someEvent : null),
+    usage: async days => [
+      {
+        ...{ day: '2026-11-16', source: 'webchat', backend: 'claude', turns: days, failed: 0 },
+        ...{ inputTokens: 1, outputTokens: 2, costUsd: null, firstWordMs: null },
+      },
+    ],
+  }
+}
