@@ -1,4 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history search discord backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history sse search discord backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -10,6 +10,7 @@ import { latencyFigures } from './latency.ts'
 import { describeMachine, load } from './machine.ts'
 import { memoryFigures } from './memory.ts'
 import { searchFigures } from './search.ts'
+import { sseFigures } from './sse.ts'
 import { startFigures } from './start.ts'
 
 const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
@@ -18,6 +19,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   latency: latencyFigures,
   accepts: acceptFigures,
   history: historyFigures,
+  sse: sseFigures,
   discord: discordFigures,
   search: searchFigures,
 }

@@ -1,0 +1,76 @@
+// The server behind the figure of the stream: the product's own, and one of bare sockets for comparison.
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openHttp } from '../src/ui/index.ts'
+import { fakeMission } from '../test/fakes/mission.ts'
+import { noPairing } from '../test/fakes/no-pairing.ts'
+
+export interface Ports {
+  readonly events: number
+  readonly bare: number
+  readonly request: string
+}
+/** Processor time of each, in milliseconds. */
+export interface Broadcasts {
+  readonly broadcasts: readonly number[]
+  readonly writes: readonly number[]
+}
+
+const rounds = 100
+const text = 'claude answered in 2.1 s (webchat:home)'
+const token = 'a-token-for-the-benchmark'
+const root = join(import.meta.dirname, '..')
+
+const mission = fakeMission()
+const http = await openHttp(
+  {
+    ...{ host: '127.0.0.1', port: 0, token, version: '0', mission, pairing: noPairing },
+    webDir: join(root, 'web'),
+    modulesDir: join(root, 'node_modules'),
+    ready: () => true,
+    status: async () => ({}),
+    metrics: async () => '',
+    connect: () => undefined,
+    newConversation: () => 'none',
+    message: async () => ({ type: 'refused', id: '', why: 'stopping', reason: '' }),
+    warn: (_, what) => console.error(what),
+    limits: { gatherMs: 1, statusMs: 100_000_000 },
+  },
+  new AbortController().signal,
+)
+const sockets: Socket[] = []
+const bare = createServer(socket => void sockets.push(socket.on('error', () => undefined)))
+await new Promise<void>(done => bare.listen(0, '127.0.0.1', done))
+
+process.once('message', async () => process.send?.(await measure()))
+process.once('disconnect', () => process.exit())
+process.send?.({
+  events: http.port,
+  bare: (bare.address() as AddressInfo).port,
+  request: `GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+} satisfies Ports)
+
+async function measure(): Promise<Broadcasts> {
+  const broadcasts: number[] = []
+  const writes: number[] = []
+  for (let i = 0; i < rounds; i++) {
+    broadcasts.push(await worked(() => void mission.happen(text)))
+    const bytes = Buffer.from(`id: ${i}\nevent: activity\ndata: ${JSON.stringify({ text, lane: 'webchat:home' })}\n\n`)
+    writes.push(
+      await worked(() => {
+        for (const socket of sockets) socket.write(bytes)
+      }),
+    )
+  }
+  return { broadcasts, writes }
+}
+
+/** With what follows from it: the write itself, and whatever is done when it is through. */
+async function worked(work: () => void): Promise<number> {
+  const before = process.cpuUsage()
+  work()
+  await sleep(60)
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
