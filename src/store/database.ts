@@ -198,8 +198,9 @@ export const migrations: readonly string[] = [
      backend TEXT NOT NULL,
      model TEXT,
      prompt TEXT NOT NULL,
-     system TEXT NOT NULL
+     system INTEGER NOT NULL
    ) STRICT;
+   CREATE TABLE system_prompts (id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL) STRICT;
    CREATE INDEX prompts_of_event ON prompts (event);
    CREATE INDEX turns_of_event ON turns (event);
    CREATE TRIGGER items_forgotten AFTER DELETE ON items BEGIN

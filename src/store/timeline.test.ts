@@ -127,6 +127,33 @@ test('only the newest 500 prompts are kept', async () => {
   expect(db.prepare('SELECT count(*) AS n, min(prompt) AS oldest FROM prompts').get()).toEqual({ n: 500, oldest: '0' })
 })
 
+test('what the agent is told it is, is kept once as long as it stays the same, and goes with the last prompt', async () => {
+  const { id } = await put('hello')
+  const timeline = openTimeline(db, clock)
+  const told = (system: string, backend = 'claude') =>
+    timeline.listen({ type: 'turn-asked', id, lane, backend, model: null, prompt: 'p', system })
+  const kept = () => {
+    const shown = timeline.view(id)?.prompt?.system
+    return [
+      shown,
+      ...db
+        .prepare('SELECT text FROM system_prompts ORDER BY id')
+        .all()
+        .map(row => row.text),
+    ]
+  }
+  for (let i = 0; i < 3; i++) {
+    told('of claude')
+    told('of codex', 'codex')
+  }
+  expect(kept()).toEqual(['of codex', 'of claude', 'of codex'])
+  for (let i = 0; i < promptsKept; i++) told('another')
+  told('yet another')
+  expect(kept()).toEqual(['yet another', 'another', 'yet another'])
+  told('of codex', 'codex')
+  expect(kept()).toEqual(['of codex', 'another', 'yet another', 'of codex'])
+})
+
 test('an agent that uses tools without end does not fill the disk', async () => {
   const { id } = await put('hello')
   const timeline = openTimeline(db, clock)

@@ -58,7 +58,10 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
     rollback: db.prepare('ROLLBACK'),
     step: db.prepare('INSERT INTO steps (event, at, what, detail) VALUES (?, ?, ?, ?)'),
     prompt: db.prepare('INSERT INTO prompts (event, at, backend, model, prompt, system) VALUES (?, ?, ?, ?, ?, ?)'),
+    system: db.prepare('INSERT INTO system_prompts (text) VALUES (?)'),
     forget: db.prepare('DELETE FROM prompts WHERE id <= ?'),
+    oldestSystem: db.prepare('SELECT coalesce(min(system), 0) AS id FROM prompts'),
+    forgetSystems: db.prepare('DELETE FROM system_prompts WHERE id < ?'),
     item: db.prepare(`SELECT ${columns} FROM items WHERE id = ? AND box = 'in'`),
     letters: db.prepare(`SELECT ${columns} FROM items WHERE box = 'out' AND key > ? AND key < ? ORDER BY id`),
     key: db.prepare(`SELECT key FROM items WHERE id = ?`),
@@ -68,7 +71,8 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
     ),
     steps: db.prepare('SELECT at, what, detail FROM steps WHERE event = ? ORDER BY id'),
     lastPrompt: db.prepare(
-      'SELECT backend, model, prompt, system FROM prompts WHERE event = ? ORDER BY id DESC LIMIT 1',
+      `SELECT backend, model, prompt, text AS system FROM prompts LEFT JOIN system_prompts ON system_prompts.id = prompts.system
+       WHERE event = ? ORDER BY prompts.id DESC LIMIT 1`,
     ),
     used: db.prepare(
       `SELECT total(input_tokens) AS input, total(output_tokens) AS output, sum(cost_usd) AS cost
@@ -76,6 +80,7 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
     ),
   }
   let owed: (() => void)[] = []
+  const systems = new Map<string, { readonly text: string; readonly id: number }>()
   const toolsSeen = new Map<number, number>()
 
   /** After this round: who tells us is on the way from a person to an agent, and need not wait for it. */
@@ -94,6 +99,7 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
         for (const write of writes) write()
         sql.commit.run()
       } catch (error) {
+        systems.clear()
         sql.rollback.run()
         throw error
       }
@@ -104,6 +110,23 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
     const at = clock.now()
     const short = detail.length > longestDetail ? `${detail.slice(0, longestDetail - 1)}…` : detail
     later(() => sql.step.run(event, at, what, short))
+  }
+
+  /** Long, and nearly always the same as in the turn before: it is written when it changes. */
+  const keepSystem = (backend: string, text: string): number => {
+    const last = systems.get(backend)
+    if (last?.text === text) return last.id
+    const oldest = Number(sql.oldestSystem.get()?.id)
+    sql.forgetSystems.run(oldest)
+    for (const [name, { id }] of systems) if (id < oldest) systems.delete(name)
+    const id = Number(sql.system.run(text).lastInsertRowid)
+    systems.set(backend, { text, id })
+    return id
+  }
+
+  const keepPrompt = ({ id, backend, model, prompt, system }: Extract<Signal, { type: 'turn-asked' }>, at: number) => {
+    const { lastInsertRowid } = sql.prompt.run(id, at, backend, model, prompt, keepSystem(backend, system))
+    sql.forget.run(Number(lastInsertRowid) - promptsKept)
   }
 
   const isTooMuch = (event: number) => {
@@ -126,12 +149,9 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
           return note(id, 'began', how.filter(Boolean).join(', '))
         }
         case 'turn-asked': {
-          const { id, backend, model, prompt, system } = signal
+          const { id, prompt, system } = signal
           const at = clock.now()
-          later(() => {
-            const { lastInsertRowid } = sql.prompt.run(id, at, backend, model, prompt, system)
-            sql.forget.run(Number(lastInsertRowid) - promptsKept)
-          })
+          later(() => keepPrompt(signal, at))
           return note(id, 'prompt', `${prompt.length} characters, and ${system.length} of who it is`)
         }
         case 'turn-spoke':
@@ -182,7 +202,7 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
               backend: String(prompt.backend),
               model: prompt.model === null ? null : String(prompt.model),
               text: String(prompt.prompt),
-              system: String(prompt.system),
+              system: prompt.system === null ? '' : String(prompt.system),
             }
           : null,
         usage: usageOf(sql.used.get(id)),
