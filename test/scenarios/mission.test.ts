@@ -77,6 +77,7 @@ test('a message has a timeline with the exact prompt, and its words are nowhere 
   expect(statSync(log).mode & 0o777).toBe(0o600)
   for (const told of [readFileSync(log, 'utf8'), gateway.output(), page.text().replace(/event: status\n.*/g, '')])
     expect(told).not.toContain('Zanzibar')
+  expect(gateway.output()).toContain('turn acted') // it did tell all it tells
   expect(readdirSync(home.configDir).filter(name => name.endsWith('.tmp'))).toEqual([])
 
   const again = await home.start({ BACKEND_WARM: 'false' })
