@@ -1,7 +1,8 @@
 // The files of the pages: a list made at start, so that no path a client sends ever reaches the disk.
+import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
-import { type Exchange, reply, replyError } from './reply.ts'
+import { type Exchange, policyHeader, reply, replyError } from './reply.ts'
 
 export interface Assets {
   has(path: string): boolean
@@ -22,15 +23,26 @@ const types: Readonly<Record<string, string>> = {
 const vendor: readonly (readonly [path: string, file: string])[] = [
   ['/vendor/marked.js', 'marked/lib/marked.esm.js'],
   ['/vendor/dompurify.js', 'dompurify/dist/purify.es.mjs'],
+  ['/vendor/preact.js', 'preact/dist/preact.mjs'],
+  ['/vendor/preact-hooks.js', 'preact/hooks/dist/hooks.mjs'],
+  ['/vendor/htm.js', 'htm/dist/htm.mjs'],
+  ['/vendor/uplot.js', 'uplot/dist/uPlot.esm.js'],
+  ['/vendor/uplot.css', 'uplot/dist/uPlot.min.css'],
 ]
+
+/** An import map cannot be a file of its own, so the page that has one is allowed exactly these bytes inline. */
+const importMap = /<script type="importmap">([\s\S]*?)<\/script>/
 
 /** Rejects when a folder or a library of the page is not there. */
 export const listAssets = async (webDir: string, modulesDir: string): Promise<Assets> => {
   const files = new Map<string, string>()
+  const policies = new Map<string, Readonly<Record<string, string>>>()
   for (const entry of await readdir(webDir, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || types[extname(entry.name)] === undefined) continue
     const file = join(entry.parentPath, entry.name)
     files.set(`/web/${relative(webDir, file).split(sep).join('/')}`, file)
+    const map = file.endsWith('.html') ? importMap.exec(await readFile(file, 'utf8'))?.[1] : undefined
+    if (map !== undefined) policies.set(file, policyHeader(createHash('sha256').update(map).digest('base64')))
   }
   for (const [path, name] of vendor) {
     const file = join(modulesDir, name)
@@ -47,7 +59,7 @@ export const listAssets = async (webDir: string, modulesDir: string): Promise<As
       const tag = `"${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}"`
       const type = types[extname(file)] ?? 'application/octet-stream'
       // no-cache: kept, but asked for each time, so that an update of the gateway is an update of the page.
-      const caching = { 'Cache-Control': 'no-cache', ETag: tag, ...headers }
+      const caching = { 'Cache-Control': 'no-cache', ETag: tag, ...policies.get(file), ...headers }
       if (status === 200 && exchange.request.headers['if-none-match'] === tag) {
         exchange.response.writeHead(304, caching).end()
         return

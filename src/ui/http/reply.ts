@@ -7,20 +7,26 @@ export interface Exchange {
   readonly url: URL
 }
 
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "font-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+const contentSecurityPolicy = (scripts: string): string =>
+  [
+    "default-src 'none'",
+    `script-src ${scripts}`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+/** For a page with one inline script, of which this is the SHA-256 in base64. */
+export const policyHeader = (sha256: string): Readonly<Record<string, string>> => ({
+  'Content-Security-Policy': contentSecurityPolicy(`'self' 'sha256-${sha256}'`),
+})
 
 export const securityHeaders: Readonly<Record<string, string>> = {
-  'Content-Security-Policy': contentSecurityPolicy,
+  'Content-Security-Policy': contentSecurityPolicy("'self'"),
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',

@@ -6,7 +6,7 @@ import type { MessageReply } from '../../base/socket.ts'
 import { approvalInWords, denialInWords } from '../pairing.ts'
 import type { Assets } from './assets.ts'
 import { deskRoutes } from './desks.ts'
-import { type Admission, tokenCookie } from './guard.ts'
+import { tokenCookie } from './guard.ts'
 import { openHooks } from './hooks.ts'
 import { missionRoutes } from './mission.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
@@ -21,12 +21,8 @@ export const makeRoutes = (
 ): ((path: string) => readonly Route[]) => {
   const { tools } = options
   const routes: Readonly<Record<string, Route | readonly Route[]>> = {
-    '/': { method: 'GET', access: 'open', answer: exchange => redirect(exchange, `/chat${exchange.url.search}`) },
-    '/chat': {
-      method: 'GET',
-      access: 'asks',
-      answer: (exchange, admission) => chatPage(exchange, admission, options.token, assets),
-    },
+    '/': page('/web/mission/index.html', options.token, assets),
+    '/chat': page('/web/chat/index.html', options.token, assets),
     '/favicon.ico': { method: 'GET', access: 'open', answer: exchange => assets.send(exchange, '/web/icon.svg') },
     '/healthz': {
       method: 'GET',
@@ -82,21 +78,27 @@ export const makeRoutes = (
   }
 }
 
-const chatPage = async (exchange: Exchange, admission: Admission, token: string, assets: Assets): Promise<void> => {
-  if (admission === 'admitted') {
-    if (!exchange.url.searchParams.has('token')) return assets.send(exchange, '/web/chat/index.html')
-    const cookie = `${tokenCookie}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`
-    return redirect(exchange, '/chat', { 'Set-Cookie': cookie })
-  }
-  // A link on another site brings no SameSite=Strict cookie along, even if we have just set it. Coming once more from
-  // our own page does; and then Sec-Fetch-Site is same-origin, so that this ends.
-  const site = exchange.request.headers['sec-fetch-site']
-  const again = admission === 'missing' && (site === 'cross-site' || site === 'same-site')
-  return assets.send(exchange, '/web/chat/locked.html', 401, {
-    'Cache-Control': 'no-store',
-    ...(again ? { Refresh: '0; url=/chat' } : {}),
-  })
-}
+/** A page that opens for whoever has the token: the link sets the cookie, and leaves the address without it. */
+const page = (file: string, token: string, assets: Assets): Route => ({
+  method: 'GET',
+  access: 'asks',
+  answer(exchange, admission) {
+    const { pathname, searchParams } = exchange.url
+    if (admission === 'admitted') {
+      if (!searchParams.has('token')) return assets.send(exchange, file)
+      const cookie = `${tokenCookie}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`
+      return redirect(exchange, pathname, { 'Set-Cookie': cookie })
+    }
+    // A link on another site brings no SameSite=Strict cookie along, even if we have just set it. Coming once more from
+    // our own page does; and then Sec-Fetch-Site is same-origin, so that this ends.
+    const site = exchange.request.headers['sec-fetch-site']
+    const again = admission === 'missing' && (site === 'cross-site' || site === 'same-site')
+    return assets.send(exchange, '/web/chat/locked.html', 401, {
+      'Cache-Control': 'no-store',
+      ...(again ? { Refresh: `0; url=${pathname}` } : {}),
+    })
+  },
+})
 
 const takeMessage = async (
   exchange: Exchange,

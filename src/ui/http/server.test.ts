@@ -1,4 +1,5 @@
 // The server as its clients see it: pages, guards, bytes no client should send, and its end.
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import { bearer, client, closeAll, open, post, raw, token } from './server.rig.ts'
@@ -35,15 +36,27 @@ test('status and metrics open with the token as header, cookie or query, and wit
 
 test('the link sets the cookie and leaves the address without the token', async () => {
   const { url } = await open()
-  const first = await fetch(`${url}/?token=${token}`, { redirect: 'manual' })
-  expect(first.headers.get('location')).toBe(`/chat?token=${token}`)
-  const second = await fetch(`${url}/chat?token=${token}`, { redirect: 'manual' })
-  expect([second.status, second.headers.get('location')]).toEqual([303, '/chat'])
-  const cookie = second.headers.get('set-cookie') ?? ''
-  expect(cookie).toBe(`aetheel_token=${token}; HttpOnly; SameSite=Strict; Path=/`)
-  const page = await fetch(`${url}/chat`, { headers: { Cookie: cookie.split(';')[0] ?? '' } })
-  expect(page.status).toBe(200)
-  expect(await page.text()).toContain('<title>')
+  for (const path of ['/', '/chat']) {
+    const link = await fetch(`${url}${path}?token=${token}`, { redirect: 'manual' })
+    expect([link.status, link.headers.get('location')]).toEqual([303, path])
+    const cookie = link.headers.get('set-cookie') ?? ''
+    expect(cookie).toBe(`aetheel_token=${token}; HttpOnly; SameSite=Strict; Path=/`)
+    const page = await fetch(url + path, { headers: { Cookie: cookie.split(';')[0] ?? '' } })
+    expect(page.status).toBe(200)
+    expect(await page.text()).toContain('<title>')
+  }
+})
+
+test('of all inline scripts only the import map of its own page is allowed', async () => {
+  const { url } = await open()
+  const page = await fetch(`${url}/`, { headers: bearer })
+  const map = /<script type="importmap">([\s\S]*?)<\/script>/.exec(await page.text())?.[1] ?? ''
+  expect(Object.values(JSON.parse(map).imports)).toContain('/vendor/preact.js')
+  const hash = createHash('sha256').update(map).digest('base64')
+  expect(page.headers.get('content-security-policy')).toContain(
+    `; script-src 'self' 'sha256-${hash}'; style-src 'self';`,
+  )
+  for (const path of Object.values<string>(JSON.parse(map).imports)) expect((await fetch(url + path)).status).toBe(200)
 })
 
 test('a token with odd characters survives the cookie', async () => {
@@ -54,17 +67,19 @@ test('a token with odd characters survives the cookie', async () => {
   expect((await fetch(`${url}/chat`, { headers: { Cookie: cookie } })).status).toBe(200)
 })
 
-test('without the right token the chat page says where the link is found', async () => {
+test('without the right token a page says where the link is found', async () => {
   const { url } = await open()
-  for (const path of ['/chat', '/chat?token=nearly', '/chat?token=']) {
+  for (const path of ['/', '/?token=nearly', '/chat', '/chat?token=nearly', '/chat?token=']) {
     const page = await fetch(url + path, { redirect: 'manual' })
     expect(page.status).toBe(401)
     expect(page.headers.get('set-cookie')).toBeNull()
     expect(page.headers.get('refresh')).toBeNull()
     expect(await page.text()).toContain('aetheel status')
   }
-  const fromElsewhere = await fetch(`${url}/chat`, { headers: { 'Sec-Fetch-Site': 'cross-site' } })
-  expect(fromElsewhere.headers.get('refresh')).toBe('0; url=/chat')
+  for (const path of ['/', '/chat']) {
+    const fromElsewhere = await fetch(url + path, { headers: { 'Sec-Fetch-Site': 'cross-site' } })
+    expect(fromElsewhere.headers.get('refresh')).toBe(`0; url=${path}`)
+  }
 })
 
 test('every answer carries the strict headers', async () => {

@@ -1,0 +1,95 @@
+// Mission Control: which page the address names, the frame around it, and the line's state.
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { ask } from './api.js'
+import { openFrame } from './frame.js'
+import { connect, followLine } from './live.js'
+import { EventPanel } from './pages/event.js'
+import { Confirm, html, Notice, Skeleton } from './ui.js'
+
+/** Loaded when they are first opened. */
+const pages = {
+  overview: { title: 'Overview', load: () => import('./pages/overview.js') },
+  activity: { title: 'Activity', load: () => import('./pages/activity.js') },
+  schedule: { title: 'Schedule', load: () => import('./pages/schedule.js') },
+  agents: { title: 'Sub-agents', load: () => import('./pages/agents.js') },
+  sessions: { title: 'Sessions', load: () => import('./pages/sessions.js') },
+  memory: { title: 'Memory', load: () => import('./pages/memory.js') },
+  usage: { title: 'Usage', load: () => import('./pages/usage.js') },
+  pairing: { title: 'Pairing', load: () => import('./pages/pairing.js') },
+}
+const loaded = new Map()
+
+/** `#/activity?event=7`: a page, and the event that lies open over it. */
+const readAddress = () => {
+  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
+  const event = Number(new URLSearchParams(query).get('event'))
+  return {
+    page: Object.hasOwn(pages, path) ? path : 'overview',
+    event: Number.isSafeInteger(event) && event > 0 ? event : null,
+  }
+}
+
+const useAddress = () => {
+  const [address, setAddress] = useState(readAddress)
+  useEffect(() => {
+    const moved = () => setAddress(readAddress())
+    addEventListener('hashchange', moved)
+    return () => removeEventListener('hashchange', moved)
+  }, [])
+  return address
+}
+
+const Page = () => {
+  const { page } = useAddress()
+  const [, setLoads] = useState(0)
+  const [first] = useState(page)
+  const [moved, setMoved] = useState(false)
+  const [trouble, setTrouble] = useState(null)
+  const View = loaded.get(page)
+
+  const load = () => {
+    setTrouble(null)
+    pages[page]
+      .load()
+      .then(module => loaded.set(page, module.Page))
+      .catch(() => setTrouble(new Error('This page could not be loaded. Is the gateway running?')))
+      .finally(() => setLoads(loads => loads + 1))
+  }
+  useEffect(() => {
+    frame.showPage(page, pages[page].title)
+    if (page !== first) setMoved(true)
+    if (!loaded.has(page)) load()
+  }, [page])
+  useEffect(() => {
+    // Whoever went to another page is at its beginning; whoever has just come stays where the browser put them.
+    if (View && moved) document.querySelector('#page h1')?.focus({ preventScroll: true })
+  }, [View])
+
+  if (trouble !== null) return html`<${Notice} trouble=${trouble} retry=${load} />`
+  return View ? html`<${View} key=${page} />` : html`<${Skeleton} rows=${5} />`
+}
+
+const Over = () => {
+  const { page, event } = useAddress()
+  const close = () => {
+    if (readAddress().event !== null) location.hash = `#/${page}`
+  }
+  return html`${event !== null && html`<${EventPanel} key=${event} id=${event} onClose=${close} />`}<${Confirm} />`
+}
+
+const frame = openFrame({ retry: connect })
+followLine(frame.showLine)
+const place = document.getElementById('page')
+place.replaceChildren()
+render(html`<${Page} />`, place)
+render(html`<${Over} />`, document.getElementById('over'))
+// Only what this gateway has is listed; another one may answer after a restart.
+followLine(({ type }) => {
+  if (type !== 'open') return
+  ask('/api/agents').then(
+    () => frame.reveal('agents'),
+    () => {}, // it has none
+  )
+})
+connect()

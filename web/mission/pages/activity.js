@@ -1,0 +1,101 @@
+// What happens, as it happens: a list that can be searched, and each event opens as its timeline.
+import { useEffect, useState } from 'preact/hooks'
+import { ask } from '../api.js'
+import { followLine, useEntries, useNow } from '../live.js'
+import { Ago, Badge, Empty, Head, html, Lane, Notice, Skeleton } from '../ui.js'
+import { dayOf, exactTime } from '../words.js'
+
+const page = 50
+/** More than that makes a slow page; what is older can be asked for again. */
+const most = 1000
+// Kept when another page is looked at, so that nothing has to be asked for twice.
+let kept = null
+
+const merged = (entries, more) => {
+  const all = new Map(entries.map(entry => [entry.id, entry]))
+  for (const entry of more) all.set(entry.id, entry)
+  return [...all.values()].sort((a, b) => b.id - a.id)
+}
+
+const useFeed = () => {
+  const [entries, setEntries] = useState(kept)
+  const [trouble, setTrouble] = useState(null)
+  const [atEnd, setAtEnd] = useState(false)
+  const add = more =>
+    setEntries(before => {
+      kept = merged(before ?? [], more)
+      return kept
+    })
+
+  const load = async before => {
+    setTrouble(null)
+    try {
+      const query = before === undefined ? '' : `&before=${before}`
+      const { entries: more } = await ask(`/api/activity?limit=${page}${query}`)
+      if (more.length < page) setAtEnd(true)
+      add(more)
+    } catch (problem) {
+      setTrouble(problem)
+    }
+  }
+  useEffect(() => {
+    load()
+    return followLine(({ again }) => again && load())
+  }, [])
+  useEntries(entry =>
+    setEntries(before => {
+      if (before === null) return before // the first answer will have it
+      kept = merged(before, [entry]).slice(0, most)
+      return kept
+    }),
+  )
+  return { entries, trouble, atEnd, load }
+}
+
+export const Page = () => {
+  const { entries, trouble, atEnd, load } = useFeed()
+  const [words, setWords] = useState('')
+  const [level, setLevel] = useState('all')
+  const now = useNow()
+  const wanted = words.trim().toLowerCase()
+  const shown = (entries ?? []).filter(
+    entry =>
+      (level === 'all' || entry.level === level) &&
+      (wanted === '' || `${entry.text} ${entry.lane ?? ''} ${entry.type}`.toLowerCase().includes(wanted)),
+  )
+  const oldest = entries?.at(-1)?.id
+
+  return html`
+    <${Head} title="Activity" about="Live, newest first. Choose one with an event to see its whole story." />
+    <form class="filters" role="search" onSubmit=${event => event.preventDefault()}>
+      <label class="field-label grow"><span class="unseen">Filter by text</span>
+        <input class="input" type="search" placeholder="Filter by text" value=${words} onInput=${event => setWords(event.target.value)} /></label>
+      <label class="field-label"><span class="unseen">Level</span>
+        <select class="input" value=${level} onChange=${event => setLevel(event.target.value)}>
+          <option value="all">All levels</option><option value="warn">Warnings only</option><option value="info">Without warnings</option>
+        </select></label>
+    </form>
+    ${trouble !== null && (entries === null || trouble.status !== 0) && html`<${Notice} trouble=${trouble} retry=${() => load()} />`}
+    ${entries === null && trouble === null && html`<${Skeleton} rows=${8} />`}
+    ${entries !== null && shown.length === 0 && html`<${Empty}>${entries.length === 0 ? 'Nothing has happened yet.' : 'Nothing here fits that filter.'}</${Empty}>`}
+    ${byDay(shown).map(
+      ([day, some]) => html`
+        <section key=${day} aria-label=${day}><h2 class="day">${day}</h2>
+          <ol class="feed">${some.map(entry => html`<${Line} key=${entry.id} entry=${entry} now=${now} />`)}</ol></section>`,
+    )}
+    ${oldest !== undefined && !atEnd && html`<p class="centre"><button type="button" class="button" onClick=${() => load(oldest)}>Show older</button></p>`}`
+}
+
+const byDay = entries => [...Map.groupBy(entries, entry => dayOf(entry.at))]
+
+const Line = ({ entry: { at, type, level, event, lane, text }, now }) => {
+  const inside = html`
+    <span class="clock">${exactTime(at)}</span>
+    <span class="grow"><span class="asked">${text}</span><span class="under">${level === 'warn' && html`<${Badge} tone="bad">warning</${Badge}> `}${type}${lane && html` · <${Lane} lane=${lane} />`}</span></span>
+    <span class="quiet ago"><${Ago} at=${at} now=${now} /></span>`
+  return html`<li class=${level}>${
+    event === null
+      ? html`<div class="row">${inside}</div>`
+      : html`<a class="row" href="#/activity?event=${event}">${inside}</a>`
+  }</li>`
+}

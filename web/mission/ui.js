@@ -1,0 +1,171 @@
+// The small pieces that every page is made of. Text is always set as text.
+import htm from 'htm'
+import { h } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { fromNow, wholeDate } from './words.js'
+
+export const html = htm.bind(h)
+
+/** The head of a page: its name, what it is about, and what can be done. */
+export const Head = ({ title, about, children }) => html`
+  <header class="head">
+    <div><h1 tabindex="-1">${title}</h1>${about && html`<p class="quiet">${about}</p>`}</div>
+    ${children && html`<div class="acts">${children}</div>`}
+  </header>`
+
+export const Card = ({ title, more, class: name = '', children }) => html`
+  <section class="card ${name}" aria-label=${title}>
+    ${title && html`<div class="card-head"><h2>${title}</h2>${more}</div>`}
+    ${children}
+  </section>`
+
+/** @param {{ tone?: 'good' | 'bad' | 'busy' | 'plain' }} props */
+export const Badge = ({ tone = 'plain', children }) => html`<span class="badge ${tone}">${children}</span>`
+
+export const Empty = ({ children }) => html`<p class="empty">${children}</p>`
+
+export const Skeleton = ({ rows = 3 }) => html`
+  <div class="skeletons" aria-hidden="true">${Array.from({ length: rows }, () => html`<div class="skeleton"></div>`)}</div>`
+
+export const Notice = ({ trouble, retry }) => html`
+  <div class="notice" role="alert">
+    <span>${trouble.message}</span>
+    ${retry && html`<button type="button" class="link-button" onClick=${retry}>Try again</button>`}
+  </div>`
+
+/** What comes of an answer: bones until it is there, words when it fails, else the children with the data. */
+export const Loaded = ({ answer, rows, children }) => {
+  const { data, trouble, load } = answer
+  // A line that is lost has a banner of its own.
+  const notice = trouble !== null && (data === null || trouble.status !== 0)
+  return html`
+    ${notice && html`<${Notice} trouble=${trouble} retry=${load} />`}
+    ${data === null ? trouble === null && html`<${Skeleton} rows=${rows} />` : children(data)}`
+}
+
+export const Ago = ({ at, now }) =>
+  html`<time dateTime=${new Date(at).toISOString()} title=${wholeDate(at)}>${fromNow(at, now)}</time>`
+
+/** A lane, with its source apart: `discord` · 123. */
+export const Lane = ({ lane }) => {
+  const colon = lane.indexOf(':')
+  return colon < 0
+    ? html`<span class="lane">${lane}</span>`
+    : html`<span class="lane"><span class="source">${lane.slice(0, colon)}</span> ${lane.slice(colon + 1)}</span>`
+}
+
+/**
+ * Rows that become cards where there is no room; the roles keep it a table for screen readers then.
+ * @param {{ label: string, columns: { title: string, cell: (row: any) => any, number?: boolean, unseen?: boolean }[], rows: any[], keyOf: (row: any) => string }} props
+ */
+export const Table = ({ label, columns, rows, keyOf }) => html`
+  <table class="table" role="table" aria-label=${label}>
+    <thead role="rowgroup"><tr role="row">
+      ${columns.map(
+        ({ title, number, unseen }) => html`
+          <th role="columnheader" scope="col" class=${number ? 'number' : ''}><span class=${unseen ? 'unseen' : ''}>${title}</span></th>`,
+      )}
+    </tr></thead>
+    <tbody role="rowgroup">
+      ${rows.map(
+        row => html`<tr role="row" key=${keyOf(row)}>
+          ${columns.map(
+            ({ title, cell, number, unseen }) => html`
+              <td role="cell" class=${number ? 'number' : ''} data-label=${unseen ? undefined : title}>${cell(row)}</td>`,
+          )}
+        </tr>`,
+      )}
+    </tbody>
+  </table>`
+
+/** A button that waits for what it started, and says what went wrong. */
+export const Act = ({ run, done, class: name = 'button', children, ...rest }) => {
+  const [busy, setBusy] = useState(false)
+  const here = useRef(true)
+  useEffect(
+    () => () => {
+      here.current = false
+    },
+    [],
+  )
+  const click = async () => {
+    if (busy) return
+    setBusy(true)
+    try {
+      const result = await run()
+      const words = typeof done === 'function' ? done(result) : done
+      if (words && result !== false) toast(words)
+    } catch (trouble) {
+      toast(trouble.message, 'bad')
+    }
+    if (here.current) setBusy(false)
+  }
+  // Not `disabled`: that would drop the focus.
+  return html`<button type="button" class=${name} aria-disabled=${busy ? 'true' : undefined} onClick=${click} ...${rest}>${children}</button>`
+}
+
+let toastTimer = 0
+/** Says something once, also to screen readers. */
+export const toast = (words, tone = 'good') => {
+  const place = document.getElementById('toast')
+  place.textContent = words
+  place.dataset.tone = tone
+  place.classList.add('shown')
+  clearTimeout(toastTimer)
+  toastTimer = setTimeout(() => place.classList.remove('shown'), tone === 'bad' ? 8000 : 4000)
+}
+
+/** A dialog that is open as long as it is drawn. */
+export const Dialog = ({ label, onClose, class: name = '', children }) => {
+  const ref = useRef(null)
+  useEffect(() => {
+    const before = document.activeElement
+    ref.current.showModal()
+    return () => {
+      // The element may be gone with the row that it was in.
+      if (before?.isConnected) before.focus()
+      else document.getElementById('main').focus()
+    }
+  }, [])
+  const outside = event => event.target === ref.current && onClose()
+  return html`
+    <dialog ref=${ref} class="dialog ${name}" aria-label=${label} onClose=${onClose} onClick=${outside}>
+      <div class="dialog-inner">${children}</div>
+    </dialog>`
+}
+
+let askOver = null
+/** Resolves with whether the owner agreed. */
+export const confirmed = question => new Promise(resolve => askOver({ ...question, resolve }))
+
+/** Where questions appear; once per page. */
+export const Confirm = () => {
+  const [question, setQuestion] = useState(null)
+  askOver = setQuestion
+  if (question === null) return null
+  const answer = agreed => {
+    question.resolve(agreed)
+    setQuestion(null)
+  }
+  return html`
+    <${Dialog} label=${question.title} onClose=${() => answer(false)}>
+      <h2>${question.title}</h2>
+      <p>${question.text}</p>
+      <div class="acts end">
+        <button type="button" class="button" onClick=${() => answer(false)}>Cancel</button>
+        <button type="button" class="button ${question.mild ? 'primary' : 'danger'}" onClick=${() => answer(true)}>${question.action}</button>
+      </div>
+    </${Dialog}>`
+}
+
+export const CopyButton = ({ text, label }) => {
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      toast('Copied')
+    } catch {
+      toast('The browser does not allow copying here.', 'bad') // plain http, other than on this machine
+    }
+  }
+  return html`<button type="button" class="copy" aria-label=${label} onClick=${copy}>Copy</button>`
+}

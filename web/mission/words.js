@@ -1,0 +1,70 @@
+// Times and amounts as people read them.
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+/** `4 s`, `12 min`, `3 h 20 min`, `5 days`. */
+export const span = ms => {
+  const abs = Math.abs(ms)
+  if (abs < minute) return `${Math.round(abs / 1000)} s`
+  if (abs < hour) return `${Math.floor(abs / minute)} min`
+  if (abs < day) {
+    const rest = Math.floor((abs % hour) / minute)
+    return `${Math.floor(abs / hour)} h${rest > 0 && abs < 6 * hour ? ` ${rest} min` : ''}`
+  }
+  const days = Math.floor(abs / day)
+  return `${days} day${days === 1 ? '' : 's'}`
+}
+
+/** `120 ms`, `4.2 s`, `3 min`: how long something took. */
+export const took = ms => {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 20_000) return `${(ms / 1000).toFixed(1)} s`
+  return span(ms)
+}
+
+export const fromNow = (at, now) => {
+  const ms = at - now
+  if (Math.abs(ms) < 5000) return 'now'
+  return ms > 0 ? `in ${span(ms)}` : `${span(ms)} ago`
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const exactClock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const date = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short' })
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** The time of today, else the day with it. */
+export const moment = (at, now = Date.now()) => {
+  const same = new Date(at).toDateString() === new Date(now).toDateString()
+  return same ? clock.format(at) : `${date.format(at)}, ${clock.format(at)}`
+}
+export const exactTime = at => exactClock.format(at)
+export const wholeDate = at => whole.format(at)
+export const dayOf = at => date.format(at)
+
+const counts = new Intl.NumberFormat(undefined)
+const shortCounts = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+export const count = number => counts.format(number)
+export const shortCount = number => (Math.abs(number) < 10_000 ? counts.format(number) : shortCounts.format(number))
+
+/** Small sums keep the cents that they have. */
+export const dollars = usd => {
+  if (usd === null || usd === undefined) return '–'
+  if (usd === 0) return '$0'
+  return usd < 0.01 ? '< $0.01' : `$${usd.toFixed(2)}`
+}
+
+export const megabytes = bytes => `${Math.round(bytes / 1e6)} MB`
+export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`
+
+/** A day of the owner's wall, `2026-11-16`, moved by some days. */
+export const shiftDay = (text, days) =>
+  new Date(Date.parse(`${text}T00:00:00Z`) + days * day).toISOString().slice(0, 10)
+export const localDay = at => {
+  const here = new Date(at)
+  return [here.getFullYear(), here.getMonth() + 1, here.getDate()].map(part => String(part).padStart(2, '0')).join('-')
+}
+const wallDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+export const dayName = text => wallDay.format(Date.parse(`${text}T00:00:00Z`))
