@@ -33,8 +33,13 @@ const readAddress = () => {
 const useAddress = () => {
   const [address, setAddress] = useState(readAddress)
   useEffect(() => {
-    const moved = () => setAddress(readAddress())
+    const moved = () =>
+      setAddress(before => {
+        const next = readAddress()
+        return next.page === before.page && next.event === before.event ? before : next
+      })
     addEventListener('hashchange', moved)
+    moved() // it may have changed between the first drawing and now
     return () => removeEventListener('hashchange', moved)
   }, [])
   return address

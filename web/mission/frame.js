@@ -61,6 +61,7 @@ export const openFrame = ({ retry }) => {
     showLine,
     showPage(page, title) {
       document.title = `${title} · Aetheel`
+      setDrawer(false)
       for (const link of nav.querySelectorAll('[aria-current]')) link.removeAttribute('aria-current')
       linkTo(page)?.setAttribute('aria-current', 'page')
       byId('main').scrollTo(0, 0)

@@ -1,5 +1,5 @@
 // What happens, as it happens: a list that can be searched, and each event opens as its timeline.
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../api.js'
 import { followLine, useEntries, useNow } from '../live.js'
 import { Ago, Badge, Empty, Head, html, Lane, Notice, Skeleton } from '../ui.js'
@@ -21,11 +21,12 @@ const useFeed = () => {
   const [entries, setEntries] = useState(kept)
   const [trouble, setTrouble] = useState(null)
   const [atEnd, setAtEnd] = useState(false)
-  const add = more =>
-    setEntries(before => {
-      kept = merged(before ?? [], more)
-      return kept
-    })
+  /** Told before the first answer was there, which may have been written before them. */
+  const early = useRef([])
+  const show = all => {
+    kept = all
+    setEntries(all)
+  }
 
   const load = async before => {
     setTrouble(null)
@@ -33,7 +34,11 @@ const useFeed = () => {
       const query = before === undefined ? '' : `&before=${before}`
       const { entries: more } = await ask(`/api/activity?limit=${page}${query}`)
       if (more.length < page) setAtEnd(true)
-      add(more)
+      const old = kept ?? []
+      // So much has happened since we looked that there is a hole between: what is older can be asked for again.
+      const hole = before === undefined && old.length > 0 && more.length > 0 && more.at(-1).id > old[0].id + 1
+      if (hole) setAtEnd(false)
+      show(merged(merged(hole ? [] : old, more), early.current.splice(0)))
     } catch (problem) {
       setTrouble(problem)
     }
@@ -42,13 +47,10 @@ const useFeed = () => {
     load()
     return followLine(({ again }) => again && load())
   }, [])
-  useEntries(entry =>
-    setEntries(before => {
-      if (before === null) return before // the first answer will have it
-      kept = merged(before, [entry]).slice(0, most)
-      return kept
-    }),
-  )
+  useEntries(entry => {
+    if (kept === null) early.current.push(entry)
+    else show(merged(kept, [entry]).slice(0, most))
+  })
   return { entries, trouble, atEnd, load }
 }
 

@@ -1,0 +1,185 @@
+// Mission Control in a real browser: the frame around its pages, on a bad line, a phone, by keyboard, in both themes.
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { connected, page, reopen, shows, stage, trouble, visit } from './owner.ts'
+
+const names = ['overview', 'activity', 'schedule', 'agents', 'sessions', 'memory', 'usage', 'pairing']
+
+test('the line is lost with the gateway and comes back with it, with what was missed', async () => {
+  await visit('activity')
+  await expect.poll(() => page.locator('.feed .row').count()).toBe(50)
+  await connected()
+  stage.happens({ text: 'before' })
+  await shows('.feed .asked', 'before')
+  const { port, world } = stage
+  await stage.stop()
+  await shows('#banner', 'The line to the gateway is lost; what you see is from before.')
+  await shows('#connection', 'not connected')
+  expect(await page.locator('.feed .row').count()).toBe(51)
+  world.entries.unshift({ ...world.entries[0]!, id: 502, text: 'meanwhile' })
+  await reopen(port, world)
+  await page.getByRole('button', { name: 'Try now' }).click()
+  await shows('.feed .asked', 'meanwhile')
+  await expect.poll(() => page.isVisible('#banner')).toBe(false)
+  await shows('#connection', 'connected')
+  expect(stage.asked.at(-1)).toBe('501')
+  expect(await page.locator('.feed .asked', { hasText: 'before' }).count()).toBe(1)
+  stage.happens({ text: 'after' })
+  await shows('.feed .asked', 'after')
+})
+
+test('an order that nobody takes is told, and nothing is lost', async () => {
+  await visit('schedule')
+  await shows('.job h2', 'inbox')
+  const { port, world } = stage
+  await stage.stop()
+  await page.getByRole('button', { name: 'Run inbox now' }).click()
+  await shows('#toast', 'The gateway does not answer. Is it running?')
+  expect(await page.locator('.job').count()).toBe(3)
+  await reopen(port, world)
+})
+
+test('the frame is there before the data', async () => {
+  await visit('overview')
+  await page.route('**/api/overview', () => {}) // never answered
+  await page.reload()
+  await shows('h1', 'Overview')
+  expect(await page.locator('.skeleton').count()).toBeGreaterThan(3)
+  expect(await page.getByRole('navigation').getByRole('link', { name: 'Schedule' }).isVisible()).toBe(true)
+  await page.getByRole('link', { name: 'Sessions' }).click()
+  await shows('tbody tr', 'kitchen')
+})
+
+test('without the link there is the page that says where to find it', async () => {
+  await visit('overview')
+  await page.context().clearCookies()
+  await page.goto(`${stage.url}/`)
+  await shows('pre', 'npx aetheel status')
+})
+
+test('a phone has every page in its width, and the pages in a drawer', async () => {
+  await visit('overview', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+  const link = page.getByRole('navigation').getByRole('link', { name: 'Usage' })
+  expect(await link.isVisible()).toBe(false)
+  await page.getByRole('button', { name: 'Pages' }).tap()
+  await expect.poll(() => link.isVisible()).toBe(true)
+  await page.keyboard.press('Escape')
+  await expect.poll(() => link.isVisible()).toBe(false)
+  for (const name of [...names, 'activity?event=41']) {
+    await page.goto(`${stage.url}/#/${name}`)
+    await expect.poll(() => page.locator('#page .skeleton').count()).toBe(0)
+    await page.waitForTimeout(150)
+    expect(await page.$eval('html', node => node.scrollWidth), name).toBe(390)
+    expect(await page.$eval('#main', node => node.scrollWidth - node.clientWidth), name).toBe(0)
+  }
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Pages' }).tap()
+  await link.tap()
+  await expect.poll(() => link.isVisible()).toBe(false)
+  await shows('h1', 'Usage')
+  expect(trouble).toEqual([])
+})
+
+test('everything is done by keyboard alone, with a name and a visible focus', async () => {
+  await visit('schedule')
+  await shows('.job h2', 'inbox')
+  await connected()
+  await page.waitForTimeout(200)
+  await page.evaluate('document.body.tabIndex = -1; document.body.focus()')
+  const seen: string[] = []
+  for (let i = 0; i < 24; i += 1) {
+    await page.keyboard.press('Tab')
+    const focused = page.locator(':focus')
+    if ((await focused.count()) === 0) break
+    seen.push((await focused.ariaSnapshot()).split('\n')[0] ?? '')
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), seen.at(-1)).toBe('solid')
+  }
+  const reached = seen.join('\n')
+  for (const name of [
+    'link "Skip to the page"',
+    'link "Chat"',
+    'link "Overview"',
+    'link "Pairing"',
+    'button "Add a job"',
+    'button "Run inbox now"',
+    'button "Pause morning news"',
+  ])
+    expect(reached).toContain(name)
+
+  const remove = page.getByRole('button', { name: 'Remove inbox' })
+  await remove.focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.locator(':focus').textContent()).toBe('Cancel')
+  await page.keyboard.press('Escape')
+  await expect.poll(() => page.locator(':focus').getAttribute('aria-label')).toBe('Remove inbox')
+  await page.getByRole('link', { name: 'Memory' }).focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Memory')
+  expect(await page.getByRole('link', { name: 'Memory' }).getAttribute('aria-current')).toBe('page')
+  await page.keyboard.press('Tab')
+  expect(await page.locator(':focus').textContent()).toBe('Read all again')
+  expect(trouble).toEqual([])
+})
+
+test('every control and region has a name', async () => {
+  await visit('overview')
+  for (const name of [...names, 'activity?event=41']) {
+    await page.goto(`${stage.url}/#/${name}`)
+    await expect.poll(() => page.locator('#page .skeleton').count()).toBe(0)
+    const snapshot = await page.locator('body').ariaSnapshot()
+    const nameless = snapshot
+      .split('\n')
+      .filter(line => /- (button|link|textbox|searchbox|combobox|dialog|region|img)( \[.*\])?:?$/.test(line))
+    expect(nameless, name).toEqual([])
+    expect(await page.locator('h1').count(), name).toBe(1)
+  }
+})
+
+test.each(['light', 'dark'] as const)(
+  'the %s theme can be read: every text stands out from its ground',
+  async colorScheme => {
+    await visit('overview', { colorScheme })
+    for (const name of names) {
+      await page.goto(`${stage.url}/#/${name}`)
+      await expect.poll(() => page.locator('#page .skeleton').count()).toBe(0)
+      expect(await page.evaluate(faint), name).toEqual([])
+    }
+    expect(trouble).toEqual([])
+  },
+)
+
+/** Texts with a contrast below 4.5 to what is painted behind them. */
+const faint = `(() => {
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
+  const rgba = colour => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data] }
+  const light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0)
+  const ground = node => { for (let one = node; one; one = one.parentElement) { const c = rgba(getComputedStyle(one).backgroundColor); if (c[3] > 250) return c } return [255, 255, 255, 255] }
+  const found = []
+  for (const node of document.querySelectorAll('.bar *, .nav *, #page *')) {
+    const text = [...node.childNodes].filter(one => one.nodeType === 3).map(one => one.data.trim()).join('')
+    if (text === '' || !node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true })) continue
+    let opacity = 1
+    for (let one = node; one; one = one.parentElement) opacity *= Number(getComputedStyle(one).opacity)
+    const behind = ground(node)
+    const front = rgba(getComputedStyle(node).color).map((c, i) => c * opacity + behind[i] * (1 - opacity))
+    const [a, b] = [light(front), light(behind)].sort((x, y) => y - x)
+    const contrast = (a + 0.05) / (b + 0.05)
+    if (contrast < 4.5) found.push(text.slice(0, 40) + ' ' + contrast.toFixed(2))
+  }
+  return found
+})()`
+
+test('the first load is small, and asks nobody else', async () => {
+  await visit('sessions')
+  await page.goto('about:blank')
+  const bodies: Promise<number>[] = []
+  page.on('response', response => {
+    if (!response.url().includes('/events')) bodies.push(response.body().then(body => gzipSync(body).length))
+  })
+  await page.goto(`${stage.url}/#/overview`)
+  await shows('.health', 'Well')
+  const bytes = (await Promise.all(bodies)).reduce((sum, size) => sum + size, 0)
+  expect(bodies.length).toBeGreaterThan(8)
+  expect(bytes).toBeLessThan(60_000) // of the 150 kB that it may have
+  expect(trouble).toEqual([])
+})

@@ -1,0 +1,259 @@
+// Mission Control in a real browser: what each page shows and does.
+import { expect, test } from 'vitest'
+import { connected, ordered, page, press, shows, stage, trouble, visit } from './owner.ts'
+
+test('the overview tells how it is, and follows what happens', async () => {
+  await visit('overview')
+  await shows('.health', 'Well, but 1 turn failed today')
+  await shows('.health', 'Working on 1 thing, 2 waiting.')
+  expect(page.url()).toBe(`${stage.url}/#/overview`)
+  expect(await page.title()).toBe('Overview · Aetheel')
+  expect((await page.locator('.tile').allInnerTexts()).map(text => text.replace(/\s+/g, ' '))).toEqual([
+    'Running 1',
+    'Waiting 2',
+    'Turns today 37',
+    'Failed today 1',
+    'Cost today $1.84 of $5.00',
+    'Tokens today 655.8K 51.8K written',
+  ])
+  await shows('[aria-label="Running now"] .row', 'heat pump')
+  await shows('[aria-label="What failed today"] .row', 'usage limit of claude')
+  await shows('[aria-label="Next jobs"] .row', 'morning news')
+  await connected()
+  const { overview } = stage.world
+  overview.running = []
+  stage.tellStatus()
+  await shows('[aria-label="Running now"]', 'Nothing runs.')
+  overview.waiting = []
+  overview.today = { ...overview.today, failed: 0, costUsd: 2.5 }
+  stage.happens({ text: 'something' })
+  await shows('.health', 'All is well')
+  await shows('.health', 'Nothing to do right now.')
+  await shows('.tile', '$2.50')
+  expect(trouble).toEqual([])
+})
+
+test('activity comes in live, is filtered by text and level, and goes back in time', async () => {
+  await visit('activity')
+  await shows('.feed .row', 'Answered in 14 s')
+  const rows = () => page.locator('.feed .row').count()
+  expect(await rows()).toBe(50)
+  await connected()
+  stage.happens({ text: 'A <b>bold</b> guest came', level: 'warn', event: 41, lane: 'discord:hall' })
+  await expect.poll(() => page.locator('.feed .asked').first().textContent()).toBe('A <b>bold</b> guest came')
+  await page.getByLabel('Filter by text').fill('HALL')
+  await expect.poll(rows).toBe(1)
+  await page.getByLabel('Filter by text').fill('')
+  await page.getByLabel('Level').selectOption('warn')
+  await expect.poll(rows).toBe(3)
+  await page.getByLabel('Level').selectOption('all')
+  await press('Show older')
+  await expect.poll(rows).toBe(101)
+  await press('Show older')
+  await expect.poll(rows).toBe(119)
+  expect(await page.getByRole('button', { name: 'Show older' }).count()).toBe(0)
+  await page.getByLabel('Filter by text').fill('no such thing')
+  await shows('.empty', 'Nothing here fits that filter.')
+  expect(trouble).toEqual([])
+})
+
+test('what happens while the first answer is on its way is in the list as well', async () => {
+  await visit('sessions')
+  await connected()
+  let answer = () => {}
+  const held = new Promise<void>(done => {
+    answer = done
+  })
+  await page.route('**/api/activity?*', async route => {
+    const response = await route.fetch() // as it was before the entry
+    await held
+    await route.fulfill({ response })
+  })
+  const asked = page.waitForRequest('**/api/activity?*')
+  await page.getByRole('link', { name: 'Activity' }).click()
+  await asked
+  await page.waitForTimeout(150)
+  stage.happens({ text: 'just in between' })
+  await page.waitForTimeout(150)
+  answer()
+  await shows('.feed .asked', 'just in between')
+  expect(await page.locator('.feed .row').count()).toBe(51)
+})
+
+test('after more than a page of news the list has no hole', async () => {
+  await visit('activity')
+  await expect.poll(() => page.locator('.feed .row').count()).toBe(50)
+  await page.getByRole('link', { name: 'Sessions' }).click()
+  await shows('tbody tr', 'kitchen')
+  for (let i = 0; i < 60; i += 1) stage.happens({ text: `news ${i}` })
+  await page.getByRole('link', { name: 'Activity' }).click()
+  await shows('.feed .asked', 'news 59')
+  await press('Show older')
+  await shows('.feed .asked', 'news 0')
+  expect(await page.locator('.feed .row').count()).toBe(100)
+  expect(trouble).toEqual([])
+})
+
+test('an event opens as its timeline, with the exact prompt, and grows while it runs', async () => {
+  await visit('activity')
+  await page.locator('.feed a.row').first().click()
+  const panel = page.getByRole('dialog', { name: 'Event 41' })
+  await expect
+    .poll(() => panel.locator('.timeline .what').allInnerTexts())
+    .toEqual(['queued', 'began', 'first word', 'tool', 'tool', 'ended', 'sent'])
+  expect(await panel.locator('.timeline .when').nth(2).textContent()).toBe('+2.1 s')
+  await shows('.facts', '18,412 read, 326 written')
+  await panel.getByText('System prompt', { exact: true }).click()
+  expect(await panel.locator('details[open] pre').textContent()).toBe(stage.world.events.get(41)?.prompt.system)
+  stage.world.events.get(41)?.steps.push({ at: Date.now(), what: 'sent', detail: 'a second message' })
+  stage.happens({ event: 41 })
+  await shows('.timeline .detail', 'a second message')
+  await page.keyboard.press('Escape')
+  await expect.poll(() => panel.count()).toBe(0)
+  expect(page.url()).toBe(`${stage.url}/#/activity`)
+  expect(trouble).toEqual([])
+  await page.goto(`${stage.url}/#/overview?event=7`)
+  await shows('dialog', 'This event is not kept any more.')
+})
+
+test('jobs are run, paused, resumed, removed when the owner is sure, and added', async () => {
+  await visit('schedule')
+  await shows('.notice', 'water the plants in agents.md cannot be used: the schedule “when dry” cannot be read.')
+  expect(await page.locator('.job').nth(1).locator('.nexts li').count()).toBe(3)
+  await press('Run inbox now')
+  await ordered({ run: 'inbox' })
+  await shows('#toast', '“inbox” runs now.')
+  await press('Pause inbox')
+  await ordered({ pause: 'inbox', paused: true })
+  await press('Resume inbox')
+  await ordered({ pause: 'inbox', paused: false })
+  await press('Remove inbox')
+  await press('Cancel')
+  await expect.poll(() => page.locator('dialog').count()).toBe(0)
+  await ordered({ pause: 'inbox', paused: false })
+  await press('Remove inbox')
+  await press('Remove')
+  await ordered({ remove: 'inbox' })
+  await expect.poll(() => page.locator('.job h2').allInnerTexts()).toEqual(['morning news', 'check the site'])
+
+  await press('Add a job')
+  await page.getByLabel('Name').fill('tea')
+  await page.getByLabel('When').fill('sometimes')
+  await page.getByLabel('What the agent shall do').fill('Remind me of tea.')
+  await press('Add')
+  await shows('dialog .notice', 'The schedule “sometimes” cannot be read.')
+  expect(trouble.filter(one => !one.includes('400'))).toEqual([])
+  await page.getByLabel('When').fill('every day at 16:00')
+  await press('Add')
+  await ordered({
+    add: { name: 'tea', schedule: 'every day at 16:00', instruction: 'Remind me of tea.', missed: 'skip' },
+  })
+  await shows('.job h2', 'tea')
+})
+
+test('a sub-agent is stopped when the owner is sure', async () => {
+  await visit('agents')
+  await shows('.job', 'Read: offers/second.pdf')
+  expect(await page.getByRole('button', { name: /^Stop / }).count()).toBe(1)
+  await press('Stop offers')
+  await press('Stop')
+  await ordered({ stop: 'a2' })
+  await shows('.badge', 'stopped')
+  expect(trouble).toEqual([])
+})
+
+test('a gateway without sub-agents has no page for them', async () => {
+  stage.world.agents = null
+  await visit('overview')
+  await shows('.health', 'Well')
+  await connected()
+  await page.waitForTimeout(200)
+  expect(await page.getByRole('navigation').getByRole('link', { name: 'Sub-agents' }).count()).toBe(0)
+  expect(await page.getByRole('navigation').getByRole('link').count()).toBe(7)
+})
+
+test('a conversation begins anew, the others stay', async () => {
+  await visit('sessions')
+  await press('Begin discord:garden anew')
+  await press('Begin anew')
+  await ordered({ clear: 'discord:garden' })
+  await shows('#toast', '1 conversation will begin anew.')
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(2)
+  await press('Clear old ones')
+  await press('Begin anew')
+  await ordered({ clear: 'stale' })
+  await shows('#toast', 'There was nothing to clear.')
+  expect(trouble).toEqual([])
+})
+
+test('memory is searched, and its changes are approved, denied and undone', async () => {
+  await visit('memory')
+  await page.getByLabel('Search the memory').fill('backup')
+  await shows('[aria-label="Found"] mark', 'backup')
+  await shows('.snippet', '<img src=x onerror=alert(1)>')
+  expect(await page.locator('.snippet img').count()).toBe(0)
+  expect(await page.locator('.diff[open] .added').allInnerTexts()).toEqual([
+    '+- The hose is behind the house\n',
+    '+- Kim waters on Tuesdays\n',
+  ])
+  await press('Approve change 12 of memory.md')
+  await ordered({ approve: 12 })
+  await shows('.badge', 'approved')
+  await press('Undo change 11 of memory.md')
+  await ordered({ undo: 11 })
+  stage.world.changes[2] = { ...stage.world.changes[2]!, state: 'waiting' }
+  stage.happens({})
+  await press('Deny change 10 of CLAUDE.md')
+  await ordered({ deny: 10 })
+  await press('Read all again')
+  await shows('#toast', '812 documents looked at, 3 had changed.')
+  expect(trouble).toEqual([])
+})
+
+test('usage is plotted by day, split, and listed', async () => {
+  await visit('usage')
+  await expect.poll(() => page.locator('.plot canvas').count()).toBe(4)
+  expect(await page.locator('tbody tr').count()).toBe(3)
+  await page.getByLabel('Split').selectOption('backend')
+  await expect
+    .poll(() => page.locator('[aria-label="Turns"] .legend-item').allInnerTexts())
+    .toEqual([expect.stringMatching(/^claude \d+$/), expect.stringMatching(/^gemini \d+$/)])
+  const drawn = await page.locator('.plot canvas').evaluateAll(all =>
+    all.map(one => {
+      const canvas = one as unknown as {
+        width: number
+        height: number
+        getContext(kind: '2d'): { getImageData(...box: number[]): { data: number[] } }
+      }
+      return canvas
+        .getContext('2d')
+        .getImageData(0, 0, canvas.width, canvas.height)
+        .data.some(byte => byte > 0)
+    }),
+  )
+  expect(drawn).toEqual([true, true, true, true])
+  const before = await page.locator('.legend-day').first().textContent()
+  await page
+    .locator('.plot')
+    .first()
+    .hover({ position: { x: 200, y: 80 } })
+  await expect.poll(() => page.locator('.legend-day').first().textContent()).not.toBe(before)
+  expect(trouble).toEqual([])
+})
+
+test('strangers are let in, made owners and denied, and people are locked out', async () => {
+  await visit('pairing')
+  await press('Let Sam in')
+  await ordered({ approve: 'K7QX-2M', owner: false })
+  await shows('tbody tr', 'Sam')
+  await press('Let Alex <b> in as an owner')
+  await press('Make an owner')
+  await ordered({ approve: 'P3TR-9C', owner: true })
+  await shows('.empty', 'Nobody asks right now.')
+  await press('Lock Kim out')
+  await press('Lock out')
+  await ordered({ deny: 'discord:23' })
+  await press('Let Spammer in after all')
+  await ordered({ approve: 'discord:31', owner: false })
+  expect(trouble).toEqual([])
+})

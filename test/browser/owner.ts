@@ -1,0 +1,47 @@
+// An owner at Mission Control: each test that imports this gets a fresh gateway, and the page it visits.
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { openMission, type World } from './mission-stage.ts'
+import { launch, token, watch } from './stage.ts'
+
+let browser: Browser
+export let stage: Awaited<ReturnType<typeof openMission>>
+export let page: Page
+/** What the page should not have done. */
+export let trouble: string[]
+const ends: (() => Promise<void>)[] = []
+
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser.close())
+beforeEach(async () => {
+  stage = await openMission()
+})
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+  await stage.stop()
+})
+
+/** The link of the gateway, and then a page of it. */
+export const visit = async (name: string, options: BrowserContextOptions = {}) => {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  ends.push(() => context.close())
+  page = await context.newPage()
+  page.setDefaultTimeout(10_000)
+  trouble = watch(page, stage.url)
+  await page.goto(`${stage.url}/?token=${token}`)
+  await page.goto(`${stage.url}/#/${name}`)
+}
+
+/** The gateway comes back after `stage.stop()`. */
+export const reopen = async (port: number, world: World) => {
+  stage = await openMission(port, world)
+}
+
+export const shows = (selector: string, text: string) =>
+  expect.poll(() => page.locator(selector).allInnerTexts()).toContainEqual(expect.stringContaining(text))
+export const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+/** What the page ordered last. */
+export const ordered = (order: unknown) => expect.poll(() => stage.orders.at(-1)).toEqual(order)
+export const connected = () => expect.poll(() => stage.listeners()).toBeGreaterThan(0)
