@@ -196,6 +196,10 @@ test('memory is searched, and its changes are approved, denied and undone', asyn
     '+- The hose is behind the house\n',
     '+- Kim waters on Tuesdays\n',
   ])
+  await page.getByRole('link', { name: 'event 39' }).click()
+  await shows('dialog', 'How did the backup go')
+  await press('Close')
+  await expect.poll(() => page.locator('a:focus').textContent()).toBe('event 39')
   await press('Approve change 12 of memory.md')
   await ordered({ approve: 12 })
   await shows('.badge', 'approved')
@@ -218,6 +222,7 @@ test('usage is plotted by day, split, and listed', async () => {
   await expect
     .poll(() => page.locator('[aria-label="Turns"] .legend-item').allInnerTexts())
     .toEqual([expect.stringMatching(/^claude \d+$/), expect.stringMatching(/^gemini \d+$/)])
+  expect(await page.locator('[aria-label="Cost"] .legend-item').nth(1).textContent()).toBe('gemini –') // it does not tell
   const drawn = await page.locator('.plot canvas').evaluateAll(all =>
     all.map(one => {
       const canvas = one as unknown as {

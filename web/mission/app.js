@@ -1,6 +1,6 @@
 // Mission Control: which page the address names, the frame around it, and the line's state.
 import { render } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { ask } from './api.js'
 import { openFrame } from './frame.js'
 import { connect, followLine } from './live.js'
@@ -61,7 +61,8 @@ const Page = () => {
       .catch(() => setTrouble(new Error('This page could not be loaded. Is the gateway running?')))
       .finally(() => setLoads(loads => loads + 1))
   }
-  useEffect(() => {
+  // Before the first painting: the data is waited for.
+  useLayoutEffect(() => {
     frame.showPage(page, pages[page].title)
     if (page !== first) setMoved(true)
     if (!loaded.has(page)) load()

@@ -1,5 +1,5 @@
 // What the pages share: the one line to the gateway, and answers that stay fresh.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ask, openLine } from './api.js'
 
 const entryListeners = new Set()
@@ -78,7 +78,8 @@ export const useAnswer = (path, { concerns = () => false, everyMs } = {}) => {
     }, 400)
   }
 
-  useEffect(() => {
+  // Not after the painting, as an effect would: the sooner it is asked for, the sooner it is there.
+  useLayoutEffect(() => {
     load()
     const unfollow = followLine(({ again }) => again && load())
     const timer = everyMs === undefined ? 0 : setInterval(() => document.hidden || load(), everyMs)

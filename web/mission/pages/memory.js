@@ -78,7 +78,7 @@ const Change = ({ change, now, order }) => {
   return html`
     <li class="change">
       <div class="job-head">
-        <div class="grow"><h3>${file}</h3><p class="under">${by}${lane && html` · <${Lane} lane=${lane} />`} · <${Ago} at=${at} now=${now} /></p></div>
+        <div class="grow"><h3>${file}</h3><p class="under">${by}${lane && html` · <${Lane} lane=${lane} />`} · <${Ago} at=${at} now=${now} />${events.map(event => html` · <a href="#/memory?event=${event}">event ${event}</a>`)}</p></div>
         <${Badge} tone=${tones[state]}>${state === 'waiting' ? 'waits for you' : state}</${Badge}>
       </div>
       <${Diff} diff=${diff} open=${state === 'waiting'} />

@@ -66,7 +66,7 @@ const Plots = ({ rows, days, by }) => {
     by === all
       ? [named('ended well', sum => sum.turns - sum.failed), named('failed', sum => sum.failed)]
       : series(sum => sum.turns, 0)
-  const cost = series(sum => sum.costUsd ?? 0, 0)
+  const cost = series(sum => sum.costUsd, 0)
   const told = rows.some(row => row.costUsd !== null)
   return html`
     <div class="columns plots">
