@@ -39,6 +39,34 @@ test('an order that nobody takes is told, and nothing is lost', async () => {
   await reopen(port, world)
 })
 
+test('when the link has changed the page says so', async () => {
+  await visit('overview')
+  await connected()
+  await page.context().clearCookies()
+  const { port, world } = stage
+  await stage.stop()
+  await reopen(port, world)
+  await shows('#banner', 'The link has changed. Open the one that “npx aetheel status” prints.')
+  await shows('#connection', 'locked')
+  await shows('.health', 'Not connected')
+})
+
+test('going back closes an event, and the plots follow the theme', async () => {
+  await visit('activity', { colorScheme: 'light' })
+  await page.locator('.feed a.row').first().click()
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(1)
+  await page.goBack()
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+  await page.getByRole('navigation').getByRole('link', { name: 'Usage' }).click()
+  await expect.poll(() => page.locator('.plot canvas').count()).toBe(4)
+  const picture = () => page.evaluate('document.querySelector("canvas").toDataURL()')
+  const light = await picture()
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await expect.poll(picture).not.toBe(light)
+  expect(await page.locator('.plot canvas').count()).toBe(4)
+  expect(trouble).toEqual([])
+})
+
 test('the frame is there before the data', async () => {
   await visit('overview')
   await page.route('**/api/overview', () => {}) // never answered
