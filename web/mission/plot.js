@@ -25,11 +25,11 @@ const addStyles = () =>
 
 /**
  * @param {{
- *   label: string, days: string[], write: (value: number) => string, stacked?: boolean, bad?: string | null,
+ *   label: string, days: string[], write: (value: number) => string, stacked?: boolean, whole?: boolean, bad?: string | null,
  *   series: { name: string, values: (number | null)[] }[],
- * }} props `bad` names the series that has the colour of failures
+ * }} props `bad` names the series that has the colour of failures; `whole`: there are no halves
  */
-export const Plot = ({ label, days, series, write, stacked = false, bad = null }) => {
+export const Plot = ({ label, days, series, write, stacked = false, whole = false, bad = null }) => {
   const place = useRef(null)
   const [at, setAt] = useState(null)
   const [failed, setFailed] = useState(false)
@@ -42,7 +42,7 @@ export const Plot = ({ label, days, series, write, stacked = false, bad = null }
     const draw = uPlot => {
       plot?.destroy()
       plot = new uPlot(
-        optionsOf(uPlot, box, { days, series, write, stacked, bad, setAt }),
+        optionsOf(uPlot, box, { days, series, write, stacked, whole, bad, setAt }),
         dataOf(days, series, stacked),
         box,
       )
@@ -94,7 +94,9 @@ const dataOf = (days, series, stacked) => {
   return [days.map((_, day) => day), ...heights.reverse()]
 }
 
-const optionsOf = (uPlot, place, { days, series, write, stacked, bad, setAt }) => {
+const wholeSteps = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
+
+const optionsOf = (uPlot, place, { days, series, write, stacked, whole, bad, setAt }) => {
   const colour = name => colourOf(place, name)
   const axis = { stroke: colour('--quiet'), font: '12px system-ui, sans-serif', ticks: { show: false } }
   const lines = series.map(({ name }, index) => {
@@ -132,6 +134,7 @@ const optionsOf = (uPlot, place, { days, series, write, stacked, bad, setAt }) =
         ...axis,
         grid: { stroke: colour('--line'), width: 1 },
         size: 62,
+        ...(whole ? { incrs: wholeSteps } : {}),
         space: 36,
         values: (_, splits) => splits.map(value => (value === 0 ? '0' : write(value))),
       },

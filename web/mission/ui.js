@@ -43,8 +43,9 @@ export const Loaded = ({ answer, rows, children }) => {
     ${data === null ? trouble === null && html`<${Skeleton} rows=${rows} />` : children(data)}`
 }
 
+/** `now` has it drawn again; what has just come is newer than that. */
 export const Ago = ({ at, now }) =>
-  html`<time dateTime=${new Date(at).toISOString()} title=${wholeDate(at)}>${fromNow(at, now)}</time>`
+  html`<time dateTime=${new Date(at).toISOString()} title=${wholeDate(at)}>${fromNow(at, Math.max(now, Date.now()))}</time>`
 
 /** A lane, with its source apart: `discord` · 123. */
 export const Lane = ({ lane }) => {
@@ -120,8 +121,12 @@ export const Dialog = ({ label, onClose, class: name = '', children }) => {
   const ref = useRef(null)
   useEffect(() => {
     const before = document.activeElement
-    ref.current.showModal()
+    const dialog = ref.current
+    dialog.showModal()
     return () => {
+      // Closed by Escape, the browser has done this before us, and the owner may be elsewhere by now.
+      const { activeElement } = document
+      if (activeElement !== document.body && !dialog.contains(activeElement)) return
       // The element may be gone with the row that it was in.
       if (before?.isConnected) before.focus()
       else document.getElementById('main').focus()

@@ -6,7 +6,7 @@ import { count, dollars, megabytes, moment, plural, shortCount, span, wholeDate 
 
 let lineState = document.body.dataset.line
 followLine(({ type }) => {
-  lineState = type
+  if (type !== 'connecting') lineState = type // while it is tried again it is still lost
 })
 
 export const Page = () => {

@@ -70,10 +70,10 @@ const Plots = ({ rows, days, by }) => {
   const told = rows.some(row => row.costUsd !== null)
   return html`
     <div class="columns plots">
-      <${Card} title="Tokens"><${Plot} label="Tokens by day" days=${names} series=${tokens} write=${shortCount} stacked /></${Card}>
+      <${Card} title="Tokens"><${Plot} label="Tokens by day" days=${names} series=${tokens} write=${shortCount} stacked whole /></${Card}>
       <${Card} title="Cost">${told ? html`<${Plot} label="Cost by day" days=${names} series=${cost} write=${dollars} stacked />` : html`<${Empty}>The backends in use do not tell what they cost.</${Empty}>`}</${Card}>
       <${Card} title="Time to the first word"><${Plot} label="Time to the first word by day" days=${names} series=${series(sum => sum.firstWordMs, null)} write=${took} /></${Card}>
-      <${Card} title="Turns"><${Plot} label="Turns by day" days=${names} series=${turns} write=${count} stacked bad=${by === all ? 'failed' : null} /></${Card}>
+      <${Card} title="Turns"><${Plot} label="Turns by day" days=${names} series=${turns} write=${count} stacked whole bad=${by === all ? 'failed' : null} /></${Card}>
     </div>`
 }
 
