@@ -32,6 +32,7 @@ const jobOf = (name: string, words: string, instruction: string, next: number[])
   words,
   next,
   last: null,
+  answersTo: 'webchat:home',
 })
 
 const storyOf = (id: number, at: number) => ({
