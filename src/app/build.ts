@@ -324,6 +324,7 @@ export async function buildGateway(parts: BuildParts) {
   return {
     workspace,
     waking,
+    subagents,
     remembering,
     inbox,
     outbox,

@@ -295,6 +295,7 @@ async function listen(
         sessions: gateway.sessions,
         jobs: gateway.waking.jobs,
         memory: gateway.remembering.memory,
+        agents: gateway.subagents,
         tools: gateway.desk,
         mission: gateway.mission,
         warn: (fields, text) => log.warn(fields, text),

@@ -155,7 +155,8 @@ function stopOnSignals(): AbortSignal {
 const hideSecrets = ({ config, environment }: Ready) => secretHider(secretsOf(config, environment))
 
 function welcome({ url, token, backend, note, ownerless }: StartedGateway): string {
-  const link = `${url}/chat?token=${encodeURIComponent(token)}`
-  const ready = `\nAetheel is ready; ${backend} answers: ${note}\n\n  WebChat  ${link}\n\n`
+  const key = `?token=${encodeURIComponent(token)}`
+  const links = `  Mission Control  ${url}/${key}\n  WebChat          ${url}/chat${key}\n`
+  const ready = `\nAetheel is ready; ${backend} answers: ${note}\n\n${links}\n`
   return `${ready}${howToBecomeOwner(ownerless)}Ctrl-C stops it.\n\n`
 }

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { eventually, temporaryHome, unaccounted } from '../fakes/temporary.ts'
 import { type Client, connect } from '../harness/client.ts'
+import { token } from '../harness/gateway.ts'
 
 const echo = { AGENT_BACKEND: 'echo' }
 
@@ -38,6 +39,13 @@ test('one that works is seen and stopped, and the conversation hears of it', asy
     client.say(String(++n), '/subagents')
     return /working for \d+ s: \S/.test((await client.final(String(n))).text ?? '')
   })
+  const agents = (body?: object) =>
+    fetch(`${gateway.url}/api/agents`, {
+      headers: { authorization: `Bearer ${token}` },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+  expect(await (await agents()).json()).toMatchObject({ agents: [{ id, state: 'working' }] })
+  expect((await agents({ stop: 'none' })).status).toBe(400)
   client.say('2', `/subagents stop ${id}`)
   expect((await client.final('2')).text).toContain('Stopped **dig')
   expect((await reportTo(client)).text).toBe('turn 1: Stopped.')

@@ -81,6 +81,7 @@ function renderStatus(status: Status, running: Running, paint: Paint): string[] 
     ['process', String(status.pid ?? running.pid)],
     ['events', sumOf(status.events)],
     ...(status.budget ? [['budget', budgetOf(status.budget)]] : []),
+    ['control', `${running.url}/?token=${encodeURIComponent(running.token)}`],
     ['chat', `${running.url}/chat?token=${encodeURIComponent(running.token)}`],
   ]
   const headline = status.ready ? paint('green', 'Aetheel is ready') : paint('yellow', 'Aetheel is starting')

@@ -51,6 +51,8 @@ const jobOrder = v.pipe(
 
 const clear = v.object({ clear: text(300) })
 
+const stop = v.object({ stop: text(100) })
+
 const memoryOrder = v.pipe(
   v.object({
     sync: v.optional(v.literal(true, 'must be true')),
@@ -75,3 +77,5 @@ export const readClear = (request: IncomingMessage, limit: number) =>
 
 export const readMemoryOrder = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, memoryOrder, '{"sync":true}, {"undo":ID or null}, {"approve":ID} or {"deny":ID}')
+
+export const readStop = (request: IncomingMessage, limit: number) => readJson(request, limit, stop, '{"stop":"ID"}')

@@ -1,4 +1,4 @@
-// The API of the owner's desks: jobs, sessions, memory.
+// The API of the owner's desks: jobs, sessions, memory, sub-agents.
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
 import { type Exchange, replyError, replyJson } from './reply.ts'
@@ -7,7 +7,7 @@ import type { Route } from './route.ts'
 type Routes = Readonly<Record<string, Route | readonly Route[]>>
 
 /** A desk that is not there has no routes. */
-export const deskRoutes = ({ jobs, sessions, memory }: HttpOptions, { bodyBytes }: HttpLimits): Routes => ({
+export const deskRoutes = ({ jobs, sessions, memory, agents }: HttpOptions, { bodyBytes }: HttpLimits): Routes => ({
   ...(jobs && {
     '/api/jobs': [
       get(async () => jobs.list()),
@@ -35,6 +35,18 @@ export const deskRoutes = ({ jobs, sessions, memory }: HttpOptions, { bodyBytes 
     ],
   }),
   ...(memory && memoryRoutes(memory, bodyBytes)),
+  ...(agents && {
+    '/api/agents': [
+      get(async () => ({ agents: await agents.list() })),
+      post(async exchange => {
+        const { readStop } = await bodies()
+        const body = await readStop(exchange.request, bodyBytes)
+        if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
+        const stopped = await agents.stop(body.value.stop)
+        replyResult(exchange, stopped ? { ok: true } : { ok: false, why: 'It does not work any more.' })
+      }),
+    ],
+  }),
 })
 
 const memoryRoutes = (memory: MemorySearch & MemoryLog, bodyBytes: number): Routes => ({
@@ -82,7 +94,7 @@ const get = (read: () => Promise<object>): Route => ({
 
 const post = (answer: (exchange: Exchange) => Promise<void>): Route => ({ method: 'POST', access: 'token', answer })
 
-const replyResult = (exchange: Exchange, result: { readonly ok: boolean }): void =>
+const replyResult = (exchange: Exchange, result: { readonly ok: boolean; readonly why?: string }): void =>
   replyJson(exchange, result.ok ? 200 : 400, result)
 
 /** Null: it made no sense, and the answer has said so. */

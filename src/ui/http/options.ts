@@ -1,5 +1,7 @@
 // What the HTTP server is handed: the few things it needs to know about the rest of the program.
+
 import type { MissionDesk } from '../../base/activity.ts'
+import type { SubAgents } from '../../base/agents.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
@@ -26,10 +28,11 @@ export interface HttpOptions {
   /** Resolves after the commit; with `wait` when the final is there. The signal tells that nobody waits any more. */
   message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
   readonly pairing: PairingDesk
-  /** These three: missing, their paths are not there. */
+  /** These four: missing, their paths are not there. */
   readonly jobs?: Jobs
   readonly sessions?: SessionsDesk
   readonly memory?: MemorySearch & MemoryLog
+  readonly agents?: Pick<SubAgents, 'list' | 'stop'>
   /** What the owner's window shows; missing: there is none. */
   readonly mission?: MissionDesk
   /** Missing: there are no webhooks. */
