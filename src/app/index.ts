@@ -156,7 +156,7 @@ const hideSecrets = ({ config, environment }: Ready) => secretHider(secretsOf(co
 
 function welcome({ url, token, backend, note, ownerless }: StartedGateway): string {
   const key = `?token=${encodeURIComponent(token)}`
-  const links = `  Mission Control  ${url}/${key}\n  WebChat          ${url}/chat${key}\n`
+  const links = `  WebChat  ${url}/chat${key}\n  Control  ${url}/${key}\n`
   const ready = `\nAetheel is ready; ${backend} answers: ${note}\n\n${links}\n`
   return `${ready}${howToBecomeOwner(ownerless)}Ctrl-C stops it.\n\n`
 }
