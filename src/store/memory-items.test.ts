@@ -21,7 +21,8 @@ test('whatever is remembered is one line that is no heading, and can be forgotte
       expect(after.startsWith(before)).toBe(true)
       expect(after.split('\n').filter(line => line.startsWith('- '))).toContain(`- ${item}`)
       const forgotten = withoutItems(after, item)
-      expect(forgotten).toMatchObject({ removed: [item] })
+      // Another item may have the same words in it.
+      expect(forgotten).toMatchObject({ removed: expect.arrayContaining([item]) })
     }),
     { numRuns: 1000 },
   )

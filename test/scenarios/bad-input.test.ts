@@ -261,7 +261,7 @@ test('even at the finest level the log holds no secret and nothing that people o
     status: 401,
   })
   await client.close()
-  const log = gateway.output().replace(/^.*WebChat .*$/m, '')
+  const log = gateway.output().replace(/^.*(?:WebChat|Control) .*$/gm, '')
   expect(log.split('\n').length).toBeGreaterThan(100)
   for (const hidden of [token, canary, secretWord, 'number 7', 'still there', 'an old fact', 'light touch'])
     expect(log).not.toContain(hidden)
