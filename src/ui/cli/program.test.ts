@@ -232,7 +232,7 @@ async function statusServer(answer: string, status = 200): Promise<Running> {
 const events = { received: 12, answered: 6, waiting: 2, running: 1, refused: 2, failed: 1 }
 const ready = { ready: true, pid: 77, backend: 'echo', uptimeMs: 3_725_000, rssBytes: 73_400_000, events, more: [1] }
 
-test('status shows on one screen how it is, the sum of the events and the link', async () => {
+test('status shows on one screen how it is, the sum of the events and the links', async () => {
   const running = await statusServer(JSON.stringify(ready))
   const { code, out } = await run(['status'], { find: async () => running })
   expect(code).toBe(0)
@@ -243,6 +243,7 @@ test('status shows on one screen how it is, the sum of the events and the link',
     '  memory   73 MB',
     '  process  77',
     '  events   12 received = 6 answered + 2 waiting + 1 running + 2 refused + 1 failed',
+    `  control  ${running.url}/?token=s3cret%26more`,
     `  chat     ${running.url}/chat?token=s3cret%26more`,
     '',
   ])
