@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/app/clock.ts'
 import type { AgentEvent, Backend, Ended, Turn } from '../../src/base/agent.ts'
 import { scrubber } from '../../src/base/scrub.ts'
@@ -62,7 +62,8 @@ function open(name: string, way: Way = 'cold', program = standIn(name)): Backend
 
 const nothingRuns = async () => {
   await Promise.all(pools.map(pool => pool.close()))
-  expect(descendants(process.pid).filter(isAlive)).toEqual([])
+  // The SDK ends its program by itself, and does not tell when it is gone: a moment later it must be.
+  await vi.waitFor(() => expect(descendants(process.pid).filter(isAlive)).toEqual([]), 2000)
 }
 
 const journal = (): { what: string; pid: number; prompt: string; system: string }[] => {
