@@ -7,7 +7,7 @@ import type { Lanes } from '../base/lanes.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { fromWallTime, wallTime } from '../base/zone.ts'
-import { type Database, openActivity, openTimeline, type UsageBook } from '../store/index.ts'
+import { type Database, followFiles, openActivity, openTimeline, type UsageBook } from '../store/index.ts'
 import { startOfDay } from './commands.ts'
 import type { LiveConfig } from './live.ts'
 
@@ -62,6 +62,7 @@ export function openMission({ live, db, clock, tell, inbox, usage, jobs, status 
 
   const desk: MissionDesk = {
     activity,
+    followFiles: listener => followFiles(live.current().configDir, ['', 'skills'], listener),
     pulse: () => ({ status: status(), running: running() }),
     event: timeline.view,
     async overview() {

@@ -118,6 +118,8 @@ export interface Overview extends Pulse {
 /** What the owner's window asks for. */
 export interface MissionDesk {
   readonly activity: Activity
+  /** Told of each file of the workspace that changes, by its name in it. What it returns ends that. */
+  followFiles(listener: (file: string) => void): () => void
   pulse(): Pulse
   overview(): Promise<Overview>
   event(id: number): EventView | null

@@ -4,6 +4,8 @@ import type { ActivityEntry, EventView, MissionDesk } from '../../src/base/activ
 export interface FakeMission extends MissionDesk {
   /** Something happens. */
   happen(text: string): ActivityEntry
+  /** A file of the workspace changes. */
+  touch(file: string): void
   followers(): number
   pulses(): number
 }
@@ -18,6 +20,7 @@ export const someEvent: EventView = {
 export function fakeMission(): FakeMission {
   const entries: ActivityEntry[] = []
   const followers = new Set<(entry: ActivityEntry) => void>()
+  const readers = new Set<(file: string) => void>()
   let pulses = 0
   return {
     activity: {
@@ -40,6 +43,13 @@ export function fakeMission(): FakeMission {
       entries.push(entry)
       for (const follower of followers) follower(entry)
       return entry
+    },
+    followFiles(listener) {
+      readers.add(listener)
+      return () => void readers.delete(listener)
+    },
+    touch(file) {
+      for (const reader of readers) reader(file)
     },
     followers: () => followers.size,
     pulses: () => pulses,

@@ -46,6 +46,7 @@ const wordsFor = (status, body) => {
  * Comes back by itself, after growing pauses, and asks for what was missed.
  * @param {{
  *   activity: (entry: object) => void,
+ *   changed: (files: string[]) => void,      files of the workspace
  *   status: (status: object) => void,
  *   state: (state: { type: 'connecting' | 'open' | 'offline' | 'locked', retryAt?: number }) => void,
  * }} listener
@@ -73,6 +74,10 @@ export const openLine = listener => {
       if (typeof entry?.id !== 'number') return
       last = Math.max(last ?? 0, entry.id)
       listener.activity(entry)
+    })
+    opening.addEventListener('changed', event => {
+      const news = parsed(event.data)
+      if (Array.isArray(news?.files)) listener.changed(news.files)
     })
     opening.addEventListener('status', event => {
       const status = parsed(event.data)

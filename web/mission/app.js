@@ -10,13 +10,20 @@ import { Confirm, html, Notice, Skeleton } from './ui.js'
 /** Loaded when they are first opened. */
 const pages = {
   overview: { title: 'Overview', load: () => import('./pages/overview.js') },
+  chat: { title: 'Chat', load: () => import('./pages/chat.js') },
   activity: { title: 'Activity', load: () => import('./pages/activity.js') },
+  brain: { title: 'Brain', load: () => import('./pages/brain.js') },
+  tasks: { title: 'Tasks', load: () => import('./pages/tasks.js') },
+  content: { title: 'Content Intel', load: () => import('./pages/content.js') },
   schedule: { title: 'Schedule', load: () => import('./pages/schedule.js') },
   agents: { title: 'Sub-agents', load: () => import('./pages/agents.js') },
   sessions: { title: 'Sessions', load: () => import('./pages/sessions.js') },
-  memory: { title: 'Memory', load: () => import('./pages/memory.js') },
+  memory: { title: 'Memory & persona', load: () => import('./pages/memory.js') },
+  skills: { title: 'Skills', load: () => import('./pages/skills.js') },
   usage: { title: 'Usage', load: () => import('./pages/usage.js') },
   pairing: { title: 'Pairing', load: () => import('./pages/pairing.js') },
+  settings: { title: 'Settings', load: () => import('./pages/settings.js') },
+  logs: { title: 'Logs', load: () => import('./pages/logs.js') },
 }
 const loaded = new Map()
 

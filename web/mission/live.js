@@ -4,6 +4,7 @@ import { ask, openLine } from './api.js'
 
 const entryListeners = new Set()
 const statusListeners = new Set()
+const fileListeners = new Set()
 const lineListeners = new Set()
 /** The last answer of each path: a page that is opened again shows it at once, and asks meanwhile. */
 const answers = new Map()
@@ -19,6 +20,9 @@ const line = openLine({
   activity: entry => {
     for (const listener of entryListeners) listener(entry)
   },
+  changed: files => {
+    for (const listener of fileListeners) listener(files)
+  },
   status: status => {
     for (const listener of statusListeners) listener(status)
   },
@@ -32,6 +36,8 @@ export const connect = () => line.connect()
 
 /** @param {(entry: any) => void} listener may change from one drawing to the next */
 export const useEntries = listener => useLatest(entryListeners, listener)
+/** @param {(files: string[]) => void} listener told of files of the workspace that have changed */
+export const useFiles = listener => useLatest(fileListeners, listener)
 export const useStatus = listener => useLatest(statusListeners, listener)
 
 const useLatest = (listeners, listener) => {
@@ -45,11 +51,12 @@ const useLatest = (listeners, listener) => {
 }
 
 /**
- * The answer of a path, asked again when the line comes back and after entries that `concerns` it.
+ * The answer of a path, asked again when the line comes back, after entries that `concerns` it and when a file that it is `from`
+ * has changed.
  * @param {string | null} path null: nothing is asked
- * @param {{ concerns?: (entry: any) => boolean, everyMs?: number }} [options]
+ * @param {{ concerns?: (entry: any) => boolean, from?: (file: string) => boolean, everyMs?: number }} [options]
  */
-export const useAnswer = (path, { concerns = () => false, everyMs } = {}) => {
+export const useAnswer = (path, { concerns = () => false, from = () => false, everyMs } = {}) => {
   const [state, setState] = useState({ path, data: answers.get(path) ?? null, trouble: null })
   const current = useRef({ run: 0, timer: 0, path })
   current.current.path = path
@@ -92,6 +99,7 @@ export const useAnswer = (path, { concerns = () => false, everyMs } = {}) => {
     }
   }, [path])
   useEntries(entry => concerns(entry) && soon())
+  useFiles(files => files.some(from) && soon())
 
   const shown = state.path === path ? state : { data: answers.get(path) ?? null, trouble: null }
   const change = data => {

@@ -35,6 +35,17 @@ function listen(port: number, path = '/events', headers: Record<string, string> 
 
 const until = (isSo: () => boolean) => expect.poll(isSo, { timeout: 5000, interval: 5 }).toBe(true)
 
+test('files that change are told together, each once', async () => {
+  const mission = fakeMission()
+  const { port } = await open({ mission })
+  mission.touch('before anybody came')
+  const reader = listen(port)
+  await until(() => reader.blocks('status').length > 0)
+  for (const file of ['brain.json', 'brain.json', 'soul.md']) mission.touch(file)
+  await until(() => reader.blocks('changed').length > 0)
+  expect(reader.blocks('changed')).toEqual([{ files: ['brain.json', 'soul.md'] }])
+})
+
 test('what happens reaches everybody who listens, once and in order', async () => {
   const mission = fakeMission()
   const { port } = await open({ mission })

@@ -11,13 +11,14 @@ export interface EventStream {
 
 /** Lives until the signal. While nobody listens it does nothing. */
 export const openEvents = (
-  { activity, pulse }: Pick<MissionDesk, 'activity' | 'pulse'>,
+  { activity, followFiles, pulse }: Pick<MissionDesk, 'activity' | 'followFiles' | 'pulse'>,
   limits: Pick<HttpLimits, 'streamBytes' | 'statusMs' | 'gatherMs' | 'breathEveryMs'>,
   signal: AbortSignal,
 ): EventStream => {
   const readers = new Map<Socket, () => void>()
-  let leave: (() => void) | null = null
+  let leave: (() => void)[] = []
   let fresh: ActivityEntry[] = []
+  let changed = new Set<string>()
   let gathering: NodeJS.Timeout | null = null
   let beating: NodeJS.Timeout | null = null
   let breathing: NodeJS.Timeout | null = null
@@ -43,14 +44,19 @@ export const openEvents = (
   /** Signals come in swarms: one write carries what a moment brought. */
   const heard = (entry: ActivityEntry): void => {
     fresh.push(entry)
-    gathering ??= setTimeout(() => {
-      gathering = null
-      const entries = fresh
-      fresh = []
-      send(entries.map(encoded).join(''))
-    }, limits.gatherMs)
+    gather()
     // Not at once: what is told before its commit is not in the counts yet.
     beating ??= setTimeout(beat, Math.max(2 * limits.gatherMs, lastBeat + limits.statusMs - performance.now()))
+  }
+  const gather = (): void => {
+    gathering ??= setTimeout(() => {
+      gathering = null
+      const files = changed.size > 0 ? `event: changed\ndata: ${JSON.stringify({ files: [...changed] })}\n\n` : ''
+      const entries = fresh.map(encoded).join('')
+      fresh = []
+      changed = new Set()
+      send(entries + files)
+    }, limits.gatherMs)
   }
   const beat = (): void => {
     beating = null
@@ -60,16 +66,21 @@ export const openEvents = (
   }
 
   const begin = (): void => {
-    if (leave) return
-    leave = activity.follow(heard)
+    if (leave.length > 0) return
+    const touched = (file: string) => {
+      changed.add(file)
+      gather()
+    }
+    leave = [activity.follow(heard), followFiles(touched)]
     breathing = setInterval(() => send(':\n\n'), limits.breathEveryMs)
   }
   const rest = (): void => {
-    leave?.()
-    leave = null
+    for (const end of leave) end()
+    leave = []
     for (const timer of [gathering, beating, breathing]) clearTimeout(timer ?? undefined)
     gathering = beating = breathing = null
     fresh = []
+    changed = new Set()
     status = null
   }
   const stop = (): void => {

@@ -1,0 +1,43 @@
+// Files that change in a real folder, by every way in which people and programs write them.
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { followFiles } from './file-news.ts'
+import { writeWhole } from './files.ts'
+
+function follow(folders: readonly string[]) {
+  const dir = mkdtempSync(join(tmpdir(), 'aetheel-news-'))
+  mkdirSync(join(dir, 'skills'))
+  const heard = new Set<string>()
+  const leave = followFiles(dir, folders, file => heard.add(file))
+  onTestFinished(() => {
+    leave()
+    rmSync(dir, { recursive: true })
+  })
+  return { dir, heard, leave }
+}
+const told = (heard: ReadonlySet<string>, ...files: string[]) =>
+  expect.poll(() => [...heard].sort(), { timeout: 5000 }).toEqual(files)
+
+test('a file is told of when it is written in place, replaced whole and removed; drafts are not', async () => {
+  const { dir, heard } = follow([''])
+  writeFileSync(join(dir, 'soul.md'), 'calm')
+  await writeWhole(join(dir, 'brain.json'), '[]')
+  renameSync(join(dir, 'soul.md'), join(dir, 'soul.md~'))
+  await told(heard, 'brain.json', 'soul.md')
+  heard.clear()
+  rmSync(join(dir, 'brain.json'))
+  await told(heard, 'brain.json')
+})
+
+test('a folder in it is told of by its path, one that is not there is no trouble, and the end is the end', async () => {
+  const { dir, heard, leave } = follow(['', 'skills', 'not-there'])
+  mkdirSync(join(dir, 'skills/cooking'))
+  await expect.poll(() => heard.has('skills/cooking'), { timeout: 5000 }).toBe(true)
+  leave()
+  heard.clear()
+  writeFileSync(join(dir, 'after.md'), '')
+  await new Promise(done => setTimeout(done, 100))
+  expect([...heard]).toEqual([])
+})
