@@ -1,0 +1,46 @@
+// What the docs tell people to write is what the product takes: each box of docs/recipes.md goes through the reader it is meant for.
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadConfig } from '../src/app/config.ts'
+import { readHeartbeats } from '../src/clock/heartbeat-file.ts'
+import { readSchedule } from '../src/clock/words.ts'
+import { readWebhooks } from '../src/hooks/index.ts'
+
+const page = readFileSync(join(import.meta.dirname, '../docs/recipes.md'), 'utf8')
+const boxes = (language: string): readonly string[] =>
+  [...page.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\`$`, 'gm'))].map(
+    ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  )
+
+test('the markdown is read without a complaint', async () => {
+  const [webhooks, heartbeats] = [true, false].map(wanted =>
+    boxes('markdown').filter(text => text.includes('## Webhooks') === wanted),
+  )
+  expect(heartbeats?.length).toBeGreaterThan(0)
+  for (const text of heartbeats ?? []) {
+    const { jobs, troubles } = await readHeartbeats(text)
+    expect([jobs.length > 0, troubles]).toEqual([true, []])
+  }
+  expect(webhooks?.length).toBeGreaterThan(0)
+  for (const text of webhooks ?? []) {
+    const read = readWebhooks(text)
+    expect([read.webhooks.length > 0, read.troubles]).toEqual([true, []])
+  }
+})
+
+test('the settings load without a complaint', async () => {
+  expect(boxes('jsonc').length).toBeGreaterThan(1)
+  for (const configText of boxes('jsonc')) {
+    const env = configText.includes('"discord"') ? { DISCORD_BOT_TOKEN: 'x'.repeat(60) } : {}
+    const loaded = await loadConfig({ flags: {}, env, cwd: tmpdir(), configText })
+    expect([loaded.ok ? [] : loaded.problems, loaded.warnings]).toEqual([[], []])
+  }
+})
+
+test('the schedules are understood', async () => {
+  const schedules = [...page.matchAll(/cron add \S+ "([^"]+)"/g)].map(([, words = '']) => words)
+  expect(schedules.length).toBeGreaterThan(0)
+  for (const words of schedules) expect(await readSchedule(words)).toMatchObject({ ok: true })
+})
