@@ -221,6 +221,11 @@ export const idList = list(
   'ids as text with commas between them, such as 1234 or discord:1234',
 )
 
+export const nameList = list(
+  /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/,
+  'host names with commas between them, such as my-machine.example.ts.net',
+)
+
 export const hostName: Kind<string> = {
   schema: v.pipe(
     v.string(),

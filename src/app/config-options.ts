@@ -13,6 +13,7 @@ import {
   mcpServers,
   milliseconds,
   money,
+  nameList,
   oneOf,
   type Route,
   route,
@@ -334,6 +335,12 @@ export const options = {
     kind: hostName,
     default: '127.0.0.1',
     description: 'Address the web server listens on. Anything but loopback needs a token of your own.',
+  }),
+  'http.names': option({
+    env: 'HTTP_NAMES',
+    kind: nameList,
+    default: [],
+    description: 'Other names under which the pages may be opened: that of a tunnel or proxy of yours in front of it.',
   }),
   'http.port': option({
     env: 'HTTP_PORT',

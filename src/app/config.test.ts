@@ -39,7 +39,7 @@ test('nothing set gives the defaults', async () => {
     gate: { owners: [], users: [], roles: [], channels: [], guilds: [], perMinute: 20 },
     heartbeat: { defaultChannel: null },
     budget: { dailyUsd: null, dailyTokens: null, personUsd: null, sourceUsd: {} },
-    http: { host: '127.0.0.1', port: 8080, token: null },
+    http: { host: '127.0.0.1', names: [], port: 8080, token: null },
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     retentionDays: 30,
     stopTimeoutMs: 30_000,

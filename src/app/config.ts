@@ -67,7 +67,12 @@ export interface Config {
   readonly gate: GateRules
   readonly heartbeat: { readonly defaultChannel: string | null }
   readonly budget: BudgetRules
-  readonly http: { readonly host: string; readonly port: number; readonly token: string | null }
+  readonly http: {
+    readonly host: string
+    readonly names: readonly string[]
+    readonly port: number
+    readonly token: string | null
+  }
   readonly timezone: string
   readonly retentionDays: number
   readonly stopTimeoutMs: number
@@ -256,7 +261,12 @@ function configFrom(values: Values, configDir: string, vars: Variables): Config 
       personUsd: values['budget.person_usd'],
       sourceUsd: values['budget.source_usd'],
     },
-    http: { host: values['http.host'], port: values['http.port'], token: values['http.token'] },
+    http: {
+      host: values['http.host'],
+      names: values['http.names'],
+      port: values['http.port'],
+      token: values['http.token'],
+    },
     get timezone() {
       return values.timezone
     },

@@ -96,7 +96,7 @@ test('a port is free, or it is told who has it', async () => {
   const taken = await listen()
   const { port } = taken.address() as AddressInfo
   const at = (where: { host?: string; port: number }, chosen = true) =>
-    portChecks({ host: '127.0.0.1', token: null, ...where }, chosen, null)
+    portChecks({ host: '127.0.0.1', ...where }, chosen, null)
   expect(await at({ port })).toMatchObject([
     {
       status: 'fail',

@@ -100,7 +100,7 @@ export async function databaseChecks(configDir: string, running: GatewayNote | n
 }
 
 export async function portChecks(
-  { host, port }: Config['http'],
+  { host, port }: Pick<Config['http'], 'host' | 'port'>,
   chosen: boolean,
   running: GatewayNote | null,
 ): Promise<Check[]> {

@@ -279,6 +279,7 @@ async function listen(
     openHttp(
       {
         host: config.http.host,
+        names: config.http.names,
         port,
         token,
         webDir: join(root, 'web'),

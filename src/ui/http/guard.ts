@@ -16,6 +16,7 @@ export interface Guard {
 
 interface GuardOptions {
   readonly host: string
+  readonly names: readonly string[]
   readonly token: string
   readonly wrongTokenMs: number
   warn(fields: object, text: string): void
@@ -24,9 +25,9 @@ interface GuardOptions {
 const wildcards = new Set(['0.0.0.0', '::', ''])
 const patience = 5
 
-export const openGuard = ({ host, token, wrongTokenMs, warn }: GuardOptions): Guard => {
+export const openGuard = ({ host, names: others, token, wrongTokenMs, warn }: GuardOptions): Guard => {
   const expected = digest(token)
-  const names = new Set(['127.0.0.1', 'localhost', '::1', host.toLowerCase()])
+  const names = new Set(['127.0.0.1', 'localhost', '::1', ...[host, ...others].map(name => name.toLowerCase())])
   let wrong = 0
 
   const known = (hostname: string): boolean =>

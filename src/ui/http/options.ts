@@ -12,6 +12,8 @@ import type { ReceiveWebhook } from '../../base/webhook.ts'
 
 export interface HttpOptions {
   readonly host: string
+  /** Under which it may be asked for as well. */
+  readonly names?: readonly string[]
   /** 0: any free port. */
   readonly port: number
   readonly token: string

@@ -177,6 +177,15 @@ test('bound to every address, a bare address is a host of ours and a name is not
   expect(await ask('evil.example')).toMatch(/^HTTP\/1\.1 421 /)
 })
 
+test('a name that the owner gave is ours, for its own page too; others stay foreign', async () => {
+  const { port } = await open({ names: ['My-Machine.example'] })
+  const ask = (host: string, origin: string) =>
+    raw(port, `POST /api/messages HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nConnection: close\r\n\r\n`)
+  expect(await ask('my-machine.example', 'https://my-machine.example')).toMatch(/^HTTP\/1\.1 401 /)
+  expect(await ask('my-machine.example', 'https://evil.example')).toMatch(/^HTTP\/1\.1 403 /)
+  expect(await ask('sub.my-machine.example', 'https://sub.my-machine.example')).toMatch(/^HTTP\/1\.1 421 /)
+})
+
 test('trouble inside is told as a plain 500 without its details', async () => {
   const { url, warnings } = await open({ status: () => Promise.reject(new Error('/secret/path')) })
   const answer = await fetch(`${url}/api/status`, { headers: bearer })

@@ -20,7 +20,7 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
   if (options.token === '') throw new Error('The HTTP server needs a token: set HTTP_TOKEN.')
   const limits: HttpLimits = { ...defaultLimits, ...options.limits }
   const { host, token, warn } = options
-  const guard = openGuard({ host, token, wrongTokenMs: limits.wrongTokenMs, warn })
+  const guard = openGuard({ host, names: options.names ?? [], token, wrongTokenMs: limits.wrongTokenMs, warn })
   const route = makeRoutes(options, limits, await listAssets(options.webDir, options.modulesDir))
   const sockets = openSockets({ limits, warn, connect: options.connect })
 
