@@ -59,6 +59,8 @@ export interface EventView {
 export interface UsageDay {
   /** `2026-11-16`, on the owner's wall. */
   readonly day: string
+  /** The lane, and `agent` for all sub-agents; null: one of those that are too many to be told apart. */
+  readonly channel: string | null
   readonly source: string
   readonly backend: string
   readonly turns: number
@@ -66,8 +68,16 @@ export interface UsageDay {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly costUsd: number | null
-  /** Over those turns that spoke. */
+  /** How many of the turns said something. */
+  readonly spoke: number
+  /** The mean of those that spoke; null: none did. */
   readonly firstWordMs: number | null
+}
+
+export interface UsageReport {
+  readonly days: readonly UsageDay[]
+  /** What people call a channel, for those where that is known: `#general of Our Server`. */
+  readonly names: Readonly<Record<string, string>>
 }
 
 /** What runs now. */
@@ -124,5 +134,5 @@ export interface MissionDesk {
   overview(): Promise<Overview>
   event(id: number): EventView | null
   /** Of the last days, today among them. */
-  usage(days: number): Promise<readonly UsageDay[]>
+  usage(days: number): Promise<UsageReport>
 }

@@ -2,11 +2,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { UsageDay } from '../base/activity.ts'
+import type { NewEvent } from '../base/event.ts'
 import type { Signal } from '../base/signal.ts'
 import { openConversations } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
 import { openUsage } from './usage.ts'
+import { channelsToldApart } from './usage-days.ts'
 
 let dir: string
 let db: Database
@@ -58,7 +62,7 @@ test('a conversation keeps its choice when it begins anew, and the other way rou
   expect(conversations.freshFrom('other')).toBe(0)
 })
 
-test('turns are summed by the days on the wall, by source and backend; the latest day comes first', async () => {
+test('turns are summed by the days on the wall, by channel, source and backend; the latest day comes first', async () => {
   const usage = openUsage(db, clock)
   const hour = 3_600_000
   // A wall that is five and three quarter hours ahead: its days begin in the middle of ours.
@@ -68,17 +72,86 @@ test('turns are summed by the days on the wall, by source and backend; the lates
     now = at
     usage.listen(ended({ firstWordMs: 100 }))
   }
-  usage.listen(ended({ source: 'cron', ok: false, why: 'crashed', firstWordMs: null, usage: null }))
+  usage.listen(ended({ source: 'cron', lane: 'cron:c', ok: false, why: 'crashed', firstWordMs: null, usage: null }))
   usage.listen(ended({ firstWordMs: 400 }))
+  usage.listen(ended({ lane: 'm', firstWordMs: 50 }))
   await db.write(() => undefined)
-  const claude = { source: 'webchat', backend: 'claude', failed: 0 }
-  expect(await usage.byDay(0, dayOf)).toEqual([
-    { day: '1970-01-02', ...claude, turns: 3, inputTokens: 30, outputTokens: 6, costUsd: 0.75, firstWordMs: 200 },
+  const claude = { channel: 'l', source: 'webchat', backend: 'claude', failed: 0 }
+  const second = { day: '1970-01-02', ...claude }
+  const { days, names } = await usage.byDay(0, dayOf)
+  expect(days).toEqual([
+    { ...second, turns: 3, inputTokens: 30, outputTokens: 6, costUsd: 0.75, spoke: 3, firstWordMs: 200 },
     {
-      ...{ day: '1970-01-02', ...claude, source: 'cron', turns: 1, failed: 1 },
-      ...{ inputTokens: 0, outputTokens: 0, costUsd: null, firstWordMs: null },
+      ...{ ...second, channel: 'cron:c', source: 'cron', turns: 1, failed: 1, inputTokens: 0, outputTokens: 0 },
+      ...{ costUsd: null, spoke: 0, firstWordMs: null },
     },
-    { day: '1970-01-01', ...claude, turns: 1, inputTokens: 10, outputTokens: 2, costUsd: 0.25, firstWordMs: 100 },
+    { ...second, channel: 'm', turns: 1, inputTokens: 10, outputTokens: 2, costUsd: 0.25, spoke: 1, firstWordMs: 50 },
+    {
+      ...{ day: '1970-01-01', ...claude, turns: 1, inputTokens: 10, outputTokens: 2, costUsd: 0.25 },
+      ...{ spoke: 1, firstWordMs: 100 },
+    },
   ])
-  expect((await usage.byDay(midnight, dayOf)).map(({ day }) => day)).toEqual(['1970-01-02', '1970-01-02'])
+  expect(names).toEqual({})
+  const later = await usage.byDay(midnight, dayOf)
+  expect(later.days.map(({ day }) => day)).toEqual(Array(3).fill('1970-01-02'))
+})
+
+const oneDay = () => 'today'
+
+test('the busiest channels are told apart, the others together; nothing is counted twice or left out', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(someTurn, { minLength: 20, maxLength: 80 }), async turns => {
+      await db.write(() => db.prepare('DELETE FROM turns').run())
+      const usage = openUsage(db, clock)
+      for (const { lane, backend, words } of turns)
+        usage.listen(ended({ lane, backend, firstWordMs: words, usage: words === null ? null : spent }))
+      await db.write(() => undefined)
+      const { days } = await usage.byDay(0, oneDay)
+      const channels = new Set(days.flatMap(({ channel }) => channel ?? []))
+      expect(channels.size).toBeLessThanOrEqual(channelsToldApart)
+      const all = (pick: (day: UsageDay) => number) => days.reduce((sum, day) => sum + pick(day), 0)
+      const spoke = turns.flatMap(({ words }) => words ?? [])
+      expect(all(day => day.turns)).toBe(turns.length)
+      expect(all(day => day.spoke)).toBe(spoke.length)
+      expect(all(day => day.inputTokens)).toBe(spoke.length * spent.inputTokens)
+      expect(all(day => day.costUsd ?? 0)).toBeCloseTo(spoke.length * spent.costUsd)
+      // Days weighed by the turns that spoke give the mean of all, but for rounding.
+      const sum = spoke.reduce((a, b) => a + b, 0)
+      expect(Math.abs(all(day => (day.firstWordMs ?? 0) * day.spoke) - sum)).toBeLessThanOrEqual(spoke.length / 2)
+      // Nobody among the others has more turns than one that is told apart.
+      const turnsOf = (channel: string) => turns.filter(({ lane }) => lane === channel).length
+      const least = Math.min(...[...channels].map(turnsOf))
+      for (const { lane } of turns) if (!channels.has(lane)) expect(turnsOf(lane)).toBeLessThanOrEqual(least)
+    }),
+    { numRuns: 100 },
+  )
+})
+
+const spent = { inputTokens: 10, outputTokens: 2, costUsd: 0.25 }
+const someTurn = fc.record({
+  lane: fc.integer({ min: 0, max: 20 }).map(n => `discord:${n}`),
+  backend: fc.constantFrom('claude', 'codex'),
+  words: fc.option(fc.integer({ min: 0, max: 5000 })),
+})
+
+test('all sub-agents are one channel, and a channel has the name that people gave it', async () => {
+  const usage = openUsage(db, clock)
+  const where = '#general of Our Server'
+  const standing = { chat: 'discord', user: '7', roles: [], channel: '1', guild: '9', where }
+  const said = (lane: string, event: Partial<NewEvent>) =>
+    db
+      .prepare(`INSERT INTO items (box, lane, key, state, body, at) VALUES ('in', ?, ?, 'done', ?, 1)`)
+      .run(lane, `${lane} ${Math.random()}`, JSON.stringify(event))
+  const what = { kind: 'message', id: '1', text: '', author: { id: '7', name: 'Ada', owner: true } } as const
+  said('discord:1', { what, standing: { ...standing, where: '#old of Our Server' } })
+  said('discord:1', { what, standing })
+  said('discord:1', { what: { kind: 'report', agent: 'x', name: 'x', text: '', ok: true } })
+  said('discord:2', { what, standing: { ...standing, guild: null, where: 'a direct message' } })
+  said('webchat:home', { what })
+  for (const lane of ['discord:1', 'discord:2', 'webchat:home', 'agent:a1', 'agent:b2']) usage.listen(ended({ lane }))
+  await db.write(() => undefined)
+  const { days, names } = await usage.byDay(0, oneDay)
+  expect(days.find(({ channel }) => channel === 'agent')).toMatchObject({ turns: 2, firstWordMs: 3, costUsd: 0.5 })
+  expect(days).toHaveLength(4)
+  expect(names).toEqual({ 'discord:1': where, 'discord:2': 'direct messages with Ada' })
 })

@@ -1,9 +1,10 @@
 // What each turn took: tokens, money, time. Written down as it ends, summed up when somebody asks.
-import type { UsageDay } from '../base/activity.ts'
+import type { UsageReport } from '../base/activity.ts'
 import type { Spent, SpentToday } from '../base/budget.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
+import { openUsageDays } from './usage-days.ts'
 
 export interface UsageSum {
   readonly backend: string
@@ -20,8 +21,8 @@ export interface UsageBook {
   listen(signal: Signal): void
   /** Since then, by backend and model, the most used first. */
   since(at: number): readonly UsageSum[]
-  /** Since then, by day, source and backend, the latest day first. `dayOf` names the day of a time. */
-  byDay(since: number, dayOf: (at: number) => string): Promise<readonly UsageDay[]>
+  /** Since then, by day, channel, source and backend, the latest day first. `dayOf` names the day of a time. */
+  byDay(since: number, dayOf: (at: number) => string): Promise<UsageReport>
   /** What was spent since then, by source and person. Asked for with every event, so it is summed up once and then counted on. */
   spentSince(at: number): SpentToday
   forgetBefore(at: number): Promise<void>
@@ -36,11 +37,6 @@ export function openUsage(db: Database, clock: Clock): UsageBook {
     `SELECT backend, model, count(*) AS turns, sum(1 - ok) AS failed, total(input_tokens) AS input, total(output_tokens) AS output,
        sum(cost_usd) AS cost
      FROM turns WHERE at >= ? GROUP BY backend, model ORDER BY turns DESC, backend, model`,
-  )
-  const ofTime = db.prepare(
-    `SELECT source, backend, count(*) AS turns, sum(1 - ok) AS failed, total(input_tokens) AS input, total(output_tokens) AS output,
-       sum(cost_usd) AS cost, avg(first_word_ms) AS words
-     FROM turns WHERE at >= ? AND at < ? GROUP BY source, backend ORDER BY turns DESC, source, backend`,
   )
   const spent = db.prepare(
     `SELECT source, person, total(cost_usd) AS usd, total(input_tokens) + total(output_tokens) AS tokens
@@ -84,49 +80,10 @@ export function openUsage(db: Database, clock: Clock): UsageBook {
         outputTokens: Number(row.output),
         costUsd: row.cost === null ? null : Number(row.cost),
       })),
-    async byDay(since, dayOf) {
-      const days: UsageDay[] = []
-      const end = clock.now() + 1
-      for (let from = since; from < end; ) {
-        const to = Math.min(end, nextDay(from, dayOf))
-        const day = dayOf(from)
-        days.unshift(...ofTime.all(from, to).map(row => usageDay(day, row)))
-        from = to
-        // Many turns take a while to sum up; nobody else should wait for more than a day of them.
-        await new Promise<void>(resolve => setImmediate(resolve))
-      }
-      return days
-    },
+    byDay: openUsageDays(db, clock),
     forgetBefore: async at => void (await db.write(() => forget.run(at))),
   }
 }
-
-const quarterMs = 900_000
-
-/** Days begin at another moment in each zone, but always at a quarter of an hour. */
-function nextDay(at: number, dayOf: (at: number) => string): number {
-  const day = dayOf(at)
-  let same = Math.floor(at / quarterMs)
-  let other = same + 26 * 4
-  while (other - same > 1) {
-    const middle = (same + other) >> 1
-    if (dayOf(middle * quarterMs) === day) same = middle
-    else other = middle
-  }
-  return other * quarterMs
-}
-
-const usageDay = (day: string, row: Record<string, unknown>): UsageDay => ({
-  day,
-  source: String(row.source),
-  backend: String(row.backend),
-  turns: Number(row.turns),
-  failed: Number(row.failed),
-  inputTokens: Number(row.input),
-  outputTokens: Number(row.output),
-  costUsd: row.cost === null ? null : Number(row.cost),
-  firstWordMs: row.words === null ? null : Math.round(Number(row.words)),
-})
 
 const rounded = (ms: number | null) => (ms === null ? null : Math.round(ms))
 

@@ -103,18 +103,25 @@ const usageOf = (now: number) =>
     const name = [here.getFullYear(), here.getMonth() + 1, here.getDate()]
       .map(one => String(one).padStart(2, '0'))
       .join('-')
-    const line = (source: string, backend: string, turns: number, costs: boolean) => ({
+    const line = (channel: string, backend: string, turns: number, costs: boolean) => ({
       day: name,
-      source,
+      channel,
+      source: channel.slice(0, channel.indexOf(':')),
       backend,
       turns: Math.round(turns * wave),
       failed: (ago + turns) % 9 === 0 ? 2 : 0,
       inputTokens: Math.round(turns * wave * 16_000),
       outputTokens: Math.round(turns * wave * 1_450),
       costUsd: costs ? turns * wave * 0.041 : null,
+      spoke: Math.round(turns * wave),
       firstWordMs: 1_500 + turns * 40 + Math.round(wave * 900),
     })
-    return [line('discord', 'claude', 22, true), line('webchat', 'claude', 9, true), line('cron', 'gemini', 6, false)]
+    return [
+      line('discord:kitchen', 'claude', 17, true),
+      line('webchat:desk', 'claude', 9, true),
+      line('cron:morning news', 'gemini', 6, false),
+      line('discord:garden', 'claude', 5, true),
+    ]
   })
 
 const changesOf = (now: number): MemoryChange[] => [

@@ -111,7 +111,7 @@ const liveSide = (url: URL, world: World): object | null | undefined => {
     return { entries: world.entries.filter(({ id }) => id < before).slice(0, Number(searchParams.get('limit') ?? 50)) }
   }
   if (pathname === '/api/event') return world.events.get(Number(searchParams.get('id'))) ?? null
-  if (pathname === '/api/usage') return { days: world.usage }
+  if (pathname === '/api/usage') return { days: world.usage, names: { 'discord:kitchen': '#kitchen of Our House' } }
   if (pathname === '/api/agents') return world.agents && { agents: world.agents }
   return undefined
 }

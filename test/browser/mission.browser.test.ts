@@ -1,5 +1,6 @@
 // Mission Control in a real browser: what each page shows and does.
 import { expect, test } from 'vitest'
+import type { World } from './mission-stage.ts'
 import { connected, ordered, page, press, shows, stage, trouble, visit } from './owner.ts'
 
 test('the overview tells how it is, and follows what happens', async () => {
@@ -219,6 +220,12 @@ test('usage is plotted by day, split, and listed', async () => {
   await visit('usage')
   await expect.poll(() => page.locator('.plot canvas').count()).toBe(4)
   expect(await page.locator('tbody tr').count()).toBe(3)
+  await page.getByLabel('Split').selectOption('channel')
+  const channels = ['#kitchen of Our House', 'webchat desk', 'cron morning news', 'discord garden']
+  await expect
+    .poll(() => page.locator('[aria-label="Turns"] .legend-item').allInnerTexts())
+    .toEqual(channels.map(name => expect.stringMatching(new RegExp(`^${name} \\d+$`))))
+  expect(await page.locator('tbody td:first-child').allInnerTexts()).toEqual(channels)
   await page.getByLabel('Split').selectOption('backend')
   await expect
     .poll(() => page.locator('[aria-label="Turns"] .legend-item').allInnerTexts())
@@ -244,6 +251,35 @@ test('usage is plotted by day, split, and listed', async () => {
     .first()
     .hover({ position: { x: 200, y: 80 } })
   await expect.poll(() => page.locator('.legend-day').first().textContent()).not.toBe(before)
+  expect(trouble).toEqual([])
+})
+
+test('the first word of several days is the mean of all turns that spoke, and channels too many are one', async () => {
+  const [some] = stage.world.usage
+  const line = (channel: string | null, turns: number, spoke: number, firstWordMs: number | null) =>
+    ({
+      ...some!,
+      channel,
+      source: 'discord',
+      backend: 'claude',
+      turns,
+      failed: turns - spoke,
+      spoke,
+      firstWordMs,
+    }) as World['usage'][number]
+  stage.world.usage = [
+    line('discord:a', 10, 1, 9000),
+    { ...line('discord:a', 3, 3, 1000), day: '2020-01-01' },
+    line('discord:b', 2, 0, null),
+    line(null, 1, 0, null),
+  ]
+  await visit('usage')
+  await shows('.tile', '3.0 s\non average')
+  await page.getByLabel('Split').selectOption('channel')
+  await expect
+    .poll(() => page.locator('[aria-label="Time to the first word"] .legend-item').allInnerTexts())
+    .toEqual(['discord a 9.0 s', 'discord b –', 'other channels –'])
+  expect(await page.locator('tbody td:last-child').allInnerTexts()).toEqual(['3.0 s', '–', '–'])
   expect(trouble).toEqual([])
 })
 

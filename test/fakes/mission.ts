@@ -62,11 +62,21 @@ export function fakeMission(): FakeMission {
       today: { turns: 1, failed: 0, costUsd: null, inputTokens: 2, outputTokens: 3 },
     }),
     event: id => (id === someEvent.id ? someEvent : null),
-    usage: async days => [
-      {
-        ...{ day: '2026-11-16', source: 'webchat', backend: 'claude', turns: days, failed: 0 },
-        ...{ inputTokens: 1, outputTokens: 2, costUsd: null, firstWordMs: null },
-      },
-    ],
+    usage: async days => ({
+      days: [
+        {
+          ...{
+            day: '2026-11-16',
+            channel: 'webchat:home',
+            source: 'webchat',
+            backend: 'claude',
+            turns: days,
+            failed: 0,
+          },
+          ...{ inputTokens: 1, outputTokens: 2, costUsd: null, spoke: 0, firstWordMs: null },
+        },
+      ],
+      names: {},
+    }),
   }
 }

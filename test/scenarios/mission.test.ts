@@ -67,7 +67,7 @@ test('a message has a timeline with the exact prompt, and its words are nowhere 
   const overview = await read<Overview>(gateway, '/api/overview')
   expect(overview).toMatchObject({ running: [], waiting: [], failures: [], today: { turns: 1, failed: 0 } })
   const { days } = await read<{ days: UsageDay[] }>(gateway, '/api/usage?days=7')
-  expect(days).toMatchObject([{ source: 'webchat', backend: 'claude', turns: 1, failed: 0 }])
+  expect(days).toMatchObject([{ channel: 'webchat:home', source: 'webchat', backend: 'claude', turns: 1, spoke: 1 }])
 
   await client.close()
   const last = page.heard().at(-1)?.id ?? 0

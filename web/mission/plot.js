@@ -77,7 +77,7 @@ export const Plot = ({ label, days, series, write, stacked = false, whole = fals
       <span class="legend-day">${dayName(days[shown])}</span>
       ${series.map(
         ({ name, values }, index) => html`
-          <span key=${name} class="legend-item"><span class="swatch ${name === bad ? 'swatch-bad' : `swatch-${index}`}"></span>${series.length > 1 || name !== 'all' ? `${name} ` : ''}<strong>${values[shown] === null || values[shown] === undefined ? '–' : write(values[shown])}</strong></span>`,
+          <span key=${index} class="legend-item"><span class="swatch ${name === bad ? 'swatch-bad' : `swatch-${index}`}"></span>${series.length > 1 || name !== 'all' ? `${name} ` : ''}<strong>${values[shown] === null || values[shown] === undefined ? '–' : write(values[shown])}</strong></span>`,
       )}
     </p>
     ${failed && html`<p class="empty">The plot could not be loaded.</p>`}

@@ -40,7 +40,7 @@ const routesTo = (desk: MissionDesk, limits: HttpLimits): Routes => {
     }),
     '/api/usage': get(async exchange => {
       const days = readNumber(exchange, 'days', 30, 400)
-      if (days !== 'told') replyJson(exchange, 200, { days: await desk.usage(days) })
+      if (days !== 'told') replyJson(exchange, 200, await desk.usage(days))
     }),
   }
 }

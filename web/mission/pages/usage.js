@@ -1,4 +1,4 @@
-// What was used: tokens, cost, time to the first word and turns, by day; as a whole, by backend or by source.
+// What was used: tokens, cost, time to the first word and turns, by day; as a whole, or by channel, backend or source.
 import { useState } from 'preact/hooks'
 import { useAnswer } from '../live.js'
 import { Plot } from '../plot.js'
@@ -19,14 +19,17 @@ export const Page = () => {
         </select></label>
       <label class="field-label"><span class="unseen">Split</span>
         <select class="input" value=${by} onChange=${event => setBy(event.target.value)}>
-          <option value=${all}>All together</option><option value="backend">By backend</option><option value="source">By source</option>
+          <option value=${all}>All together</option><option value="channel">By channel</option><option value="backend">By backend</option><option value="source">By source</option>
         </select></label>
     </${Head}>
     <${Loaded} answer=${answer} rows=${5}>
-      ${({ days: rows }) =>
+      ${({ days: rows, names }) =>
         rows.length === 0
           ? html`<${Empty}>Nothing was used in this time.</${Empty}>`
-          : html`<${Totals} rows=${rows} days=${days} /><${Plots} rows=${rows} days=${days} by=${by} /><${Breakdown} rows=${rows} />`}
+          : html`
+            <${Totals} rows=${rows} days=${days} />
+            <${Plots} rows=${rows} days=${days} by=${by} names=${names} />
+            <${Breakdown} rows=${rows} by=${by} names=${names} />`}
     </${Loaded}>`
 }
 
@@ -44,15 +47,15 @@ const Totals = ({ rows, days }) => {
   )}</dl>`
 }
 
-const Plots = ({ rows, days, by }) => {
-  const names = dayNames(rows, days)
+const Plots = ({ rows, days, by, names }) => {
+  const dates = dayNames(rows, days)
   const byDay = Map.groupBy(rows, ({ day }) => day)
   const groups = by === all ? [null] : busiest(rows, by)
   const inGroup = (row, group) => group === null || row[by] === group || (group === others && !groups.includes(row[by]))
   const series = (measure, none) =>
     groups.map(group => ({
-      name: group ?? 'all',
-      values: names.map(day => {
+      name: group === null ? 'all' : wordsFor(by, group, names),
+      values: dates.map(day => {
         const some = (byDay.get(day) ?? []).filter(row => inGroup(row, group))
         return some.length === 0 ? none : measure(sumOf(some))
       }),
@@ -70,10 +73,10 @@ const Plots = ({ rows, days, by }) => {
   const told = rows.some(row => row.costUsd !== null)
   return html`
     <div class="columns plots">
-      <${Card} title="Tokens"><${Plot} label="Tokens by day" days=${names} series=${tokens} write=${shortCount} stacked whole /></${Card}>
-      <${Card} title="Cost">${told ? html`<${Plot} label="Cost by day" days=${names} series=${cost} write=${dollars} stacked />` : html`<${Empty}>The backends in use do not tell what they cost.</${Empty}>`}</${Card}>
-      <${Card} title="Time to the first word"><${Plot} label="Time to the first word by day" days=${names} series=${series(sum => sum.firstWordMs, null)} write=${took} /></${Card}>
-      <${Card} title="Turns"><${Plot} label="Turns by day" days=${names} series=${turns} write=${count} stacked whole bad=${by === all ? 'failed' : null} /></${Card}>
+      <${Card} title="Tokens"><${Plot} label="Tokens by day" days=${dates} series=${tokens} write=${shortCount} stacked whole /></${Card}>
+      <${Card} title="Cost">${told ? html`<${Plot} label="Cost by day" days=${dates} series=${cost} write=${dollars} stacked />` : html`<${Empty}>The backends in use do not tell what they cost.</${Empty}>`}</${Card}>
+      <${Card} title="Time to the first word"><${Plot} label="Time to the first word by day" days=${dates} series=${series(sum => sum.firstWordMs, null)} write=${took} /></${Card}>
+      <${Card} title="Turns"><${Plot} label="Turns by day" days=${dates} series=${turns} write=${count} stacked whole bad=${by === all ? 'failed' : null} /></${Card}>
     </div>`
 }
 
@@ -81,9 +84,18 @@ const others = 'others'
 /** More colours than these cannot be told apart. */
 const busiest = (rows, by) => {
   const turns = [...Map.groupBy(rows, row => row[by])].map(([name, some]) => ({ name, turns: sumOf(some).turns }))
-  const names = turns.sort((a, b) => b.turns - a.turns).map(({ name }) => name)
-  return names.length <= 5 ? names : [...names.slice(0, 4), others]
+  const names = turns.sort((a, b) => b.turns - a.turns).flatMap(({ name }) => name ?? [])
+  return names.length === turns.length && names.length <= 5 ? names : [...names.slice(0, 4), others]
 }
+
+const wordsFor = (by, value, names) => {
+  if (value === null || value === others) return `other ${by}s`
+  if (by !== 'channel') return value
+  return value === 'agent' ? 'sub-agents' : (names[value] ?? laneWords(value))
+}
+
+/** A conversation that nobody named has a long number; its beginning will do. */
+const laneWords = lane => lane.replace(':', ' ').replace(/\b([0-9a-f]{8})-[0-9a-f-]{27}$/, '$1')
 
 /** Every day of the time asked for: one without turns is a day as well. */
 const dayNames = (rows, days) => {
@@ -94,9 +106,7 @@ const dayNames = (rows, days) => {
 const sumOf = rows => {
   const add = pick => rows.reduce((sum, row) => sum + pick(row), 0)
   const costs = rows.filter(row => row.costUsd !== null)
-  const spoke = rows.filter(row => row.firstWordMs !== null)
-  // How many turns spoke is not told, so each day weighs as much as its turns.
-  const weight = spoke.reduce((sum, row) => sum + Math.max(1, row.turns - row.failed), 0)
+  const spoke = add(row => row.spoke)
   return {
     turns: add(row => row.turns),
     failed: add(row => row.failed),
@@ -104,20 +114,20 @@ const sumOf = rows => {
     outputTokens: add(row => row.outputTokens),
     tokens: add(row => row.inputTokens + row.outputTokens),
     costUsd: costs.length === 0 ? null : costs.reduce((sum, row) => sum + row.costUsd, 0),
-    firstWordMs:
-      weight === 0
-        ? null
-        : spoke.reduce((sum, row) => sum + row.firstWordMs * Math.max(1, row.turns - row.failed), 0) / weight,
+    firstWordMs: spoke === 0 ? null : add(row => row.spoke * (row.firstWordMs ?? 0)) / spoke,
   }
 }
 
-const Breakdown = ({ rows }) => {
-  const groups = [...Map.groupBy(rows, ({ backend, source }) => `${backend} ${source}`).values()]
-    .map(some => ({ backend: some[0].backend, source: some[0].source, ...sumOf(some) }))
-    .sort((a, b) => b.turns - a.turns)
+const titles = { backend: 'Backend', source: 'Source', channel: 'Channel' }
+
+const Breakdown = ({ rows, by, names }) => {
+  const parts = by === all ? ['backend', 'source'] : [by]
+  const keyOf = row => JSON.stringify(parts.map(part => row[part]))
+  const groups = [...Map.groupBy(rows, keyOf).values()]
+    .map(some => ({ ...some[0], ...sumOf(some) }))
+    .sort((a, b) => Number(a[by] === null) - Number(b[by] === null) || b.turns - a.turns)
   const columns = [
-    { title: 'Backend', cell: row => row.backend },
-    { title: 'Source', cell: row => row.source },
+    ...parts.map(part => ({ title: titles[part], cell: row => wordsFor(part, row[part], names) })),
     { title: 'Turns', number: true, cell: row => count(row.turns) },
     { title: 'Failed', number: true, cell: row => count(row.failed) },
     { title: 'Tokens read', number: true, cell: row => shortCount(row.inputTokens) },
@@ -125,8 +135,9 @@ const Breakdown = ({ rows }) => {
     { title: 'Cost', number: true, cell: row => dollars(row.costUsd) },
     { title: 'First word', number: true, cell: row => (row.firstWordMs === null ? '–' : took(row.firstWordMs)) },
   ]
+  const what = `by ${parts.join(' and ')}`
   return html`
-    <${Card} title="By backend and source" class="flush" more=${html`<span class="quiet">${plural(groups.length, 'line')}</span>`}>
-      <${Table} label="Usage by backend and source" columns=${columns} rows=${groups} keyOf=${row => `${row.backend} ${row.source}`} />
+    <${Card} title=${`B${what.slice(1)}`} class="flush" more=${html`<span class="quiet">${plural(groups.length, 'line')}</span>`}>
+      <${Table} label=${`Usage ${what}`} columns=${columns} rows=${groups} keyOf=${keyOf} />
     </${Card}>`
 }
