@@ -1,4 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history sse search discord backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history sse overview search discord backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -9,6 +9,7 @@ import { historyFigures } from './history.ts'
 import { latencyFigures } from './latency.ts'
 import { describeMachine, load } from './machine.ts'
 import { memoryFigures } from './memory.ts'
+import { overviewFigures } from './overview.ts'
 import { searchFigures } from './search.ts'
 import { sseFigures } from './sse.ts'
 import { startFigures } from './start.ts'
@@ -20,6 +21,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   accepts: acceptFigures,
   history: historyFigures,
   sse: sseFigures,
+  overview: overviewFigures,
   discord: discordFigures,
   search: searchFigures,
 }

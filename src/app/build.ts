@@ -233,6 +233,7 @@ export async function buildGateway(parts: BuildParts) {
     readFile: attached.read,
   }
   if (discord) chats.set('discord', await knownChats.discord(discord))
+  const farChats = [...chats.keys()].filter(name => name !== webchat.name)
   const connected = Promise.withResolvers<void>()
   if (!discord) connected.resolve()
   listeners.push(signal => signal.type === 'chat-ready' && connected.resolve())
@@ -309,6 +310,7 @@ export async function buildGateway(parts: BuildParts) {
     version,
     backend: backends.main.name,
     startedAt: clock.now(),
+    chats: farChats,
     ready,
     now: clock.now,
     counts: shelf.counts,
@@ -343,10 +345,7 @@ export async function buildGateway(parts: BuildParts) {
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
     deliver,
     /** Chats that anybody can write to while nobody is let in. */
-    ownerless() {
-      const open = [...chats.keys()].filter(name => name !== webchat.name)
-      return ownerlessChats(open, live.current().gate, pairing.anybody())
-    },
+    ownerless: () => ownerlessChats(farChats, live.current().gate, pairing.anybody()),
     /** The latest conversation finds its backend up already. */
     async prewarm() {
       const latest = sessions.latest()

@@ -1,6 +1,6 @@
 // What the owner's window shows: fed by signals, asked over HTTP.
 import { join } from 'node:path'
-import type { ActivityEntry, MissionDesk, Overview, RunningEvent } from '../base/activity.ts'
+import type { Activity, ActivityEntry, MissionDesk, Overview, RunningEvent } from '../base/activity.ts'
 import { askedOf, type NewEvent } from '../base/event.ts'
 import type { Jobs } from '../base/jobs.ts'
 import type { Lanes } from '../base/lanes.ts'
@@ -57,8 +57,9 @@ export function openMission({ live, db, clock, tell, inbox, usage, jobs, status 
       .sort((a, b) => a.at - b.at)
       .slice(0, jobsShown)
 
+  const latestWarnings = openLatest(activity, one => one.level === 'warn', failuresShown)
   const failuresSince = async (at: number): Promise<readonly ActivityEntry[]> =>
-    (await activity.list(null, 2000)).filter(one => one.level === 'warn' && one.at >= at).slice(0, failuresShown)
+    (await latestWarnings()).filter(one => one.at >= at)
 
   const desk: MissionDesk = {
     activity,
@@ -86,6 +87,21 @@ export function openMission({ live, db, clock, tell, inbox, usage, jobs, status 
       activity.listen(signal)
     },
     flush: activity.flush,
+  }
+}
+
+/** The newest entries of a kind, the newest first. The file is read for them once: the page asks after everything that happens. */
+function openLatest(activity: Activity, isWanted: (entry: ActivityEntry) => boolean, most: number) {
+  let fresh: readonly ActivityEntry[] = []
+  let read: Promise<readonly ActivityEntry[]> | null = null
+  activity.follow(entry => {
+    if (isWanted(entry)) fresh = [entry, ...fresh].slice(0, most)
+  })
+  return async (): Promise<readonly ActivityEntry[]> => {
+    read ??= activity.list(null, 2000).then(all => all.filter(isWanted).slice(0, most))
+    const old = await read
+    const known = new Set(fresh.map(({ id }) => id))
+    return [...fresh, ...old.filter(({ id }) => !known.has(id))].slice(0, most)
   }
 }
 

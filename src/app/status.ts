@@ -7,6 +7,8 @@ export interface StatusParts {
   readonly version: string
   readonly backend: string
   readonly startedAt: number
+  /** The chats that have a far side, which may be out of reach. */
+  readonly chats: readonly string[]
   ready(): boolean
   now(): number
   counts(box: 'in' | 'out'): Counts
@@ -14,6 +16,7 @@ export interface StatusParts {
 }
 
 export function openStatus(parts: StatusParts) {
+  const unreached = new Set(parts.chats)
   const turns = { count: 0, ms: 0, firstWords: 0, firstWordMs: 0 }
 
   const status = () => {
@@ -28,6 +31,8 @@ export function openStatus(parts: StatusParts) {
       /** received = answered + waiting + running + refused + failed; what was cancelled before it began counts as refused. */
       events: parts.counts('in'),
       budget: parts.budget(),
+      /** Chats in which nobody is heard at the moment. */
+      unreached: [...unreached],
       letters: { sent: letters.answered, failed: letters.failed, waiting: letters.waiting + letters.running },
     }
   }
@@ -35,7 +40,9 @@ export function openStatus(parts: StatusParts) {
   return {
     status,
     listen(signal: Signal): void {
-      if (signal.type === 'turn-ended') {
+      if (signal.type === 'chat-ready') unreached.delete(signal.chat)
+      else if (signal.type === 'chat-lost') unreached.add(signal.chat)
+      else if (signal.type === 'turn-ended') {
         turns.count++
         turns.ms += signal.ms
       } else if (signal.type === 'turn-spoke') {

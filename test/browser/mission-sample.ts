@@ -171,6 +171,7 @@ export const sample = (now: number) => ({
       rssBytes: 74_200_000,
       events: { received: 214, answered: 205, waiting: 2, running: 1, refused: 3, failed: 3 },
       budget: { usd: { spent: 1.84, of: 5 }, tokens: null, level: 'within' },
+      unreached: [] as string[],
     },
     running: [
       {

@@ -34,6 +34,48 @@ test('the overview tells how it is, and follows what happens', async () => {
   expect(trouble).toEqual([])
 })
 
+test('the overview says when a chat is out of reach, and of many that wait how many', async () => {
+  const { overview } = stage.world
+  overview.status.unreached = ['discord']
+  overview.status.events.waiting = 240
+  overview.waiting = Array.from({ length: 100 }, (_, place) => ({ ...overview.waiting[0]!, event: 100 + place }))
+  await visit('overview')
+  await shows('.health', 'Discord is not connected')
+  await shows('.tile', 'Waiting\n240')
+  await shows('[aria-label="Waiting"] .card-head', 'the first 6 of 240')
+  expect(await page.locator('[aria-label="Waiting"] .row').count()).toBe(6)
+  await connected()
+  overview.status.unreached = []
+  stage.tellStatus()
+  await shows('.health', 'Working on 1 thing, 240 waiting.')
+  expect(trouble).toEqual([])
+})
+
+test('the overview is asked for once, before the page is put together, and by no other page', async () => {
+  const asked: string[] = []
+  const loads = async (name: string) => {
+    asked.length = 0
+    page.on('request', request => asked.push(new URL(request.url()).pathname))
+    await page.goto('about:blank')
+    await page.goto(`${stage.url}/#/${name}`)
+    await connected()
+    page.removeAllListeners('request')
+  }
+  await visit('sessions')
+  await loads('overview')
+  await shows('.health', 'Well')
+  expect(asked.filter(path => path === '/api/overview')).toHaveLength(1)
+  await loads('sessions')
+  await shows('tbody tr', 'kitchen')
+  expect(asked).not.toContain('/api/overview')
+  await page.route('**/api/overview', route => route.fulfill({ status: 500, json: { error: 'The disk is full.' } }))
+  await loads('')
+  await shows('.notice', 'The disk is full.')
+  await page.unroute('**/api/overview')
+  await press('Try again')
+  await shows('.health', 'Well')
+})
+
 test('activity comes in live, is filtered by text and level, and goes back in time', async () => {
   await visit('activity')
   await shows('.feed .row', 'Answered in 14 s')

@@ -123,4 +123,21 @@ test('the overview tells what runs, what waits and what failed', async () => {
   expect(failures[0]).toMatchObject({ level: 'warn', type: 'turn-ended', lane: 'webchat:other' })
   await page.leave()
   await client.close()
+  expect(await gateway.stop()).toBe(0)
+
+  const again = await home.start()
+  expect((await read<Overview>(again, '/api/overview')).failures).toEqual(failures)
+  const third = await connect(again.url, 'third')
+  for (const id of ['1', '2', '3', '4', '5']) {
+    third.say(id, 'fail now [[api:400]]')
+    await third.final(id)
+  }
+  await third.close()
+  await eventually('the newest five', async () => {
+    const now = await read<Overview>(again, '/api/overview')
+    return now.failures.length === 5 && now.failures.every(({ lane }) => lane === 'webchat:third')
+  })
+  const { failures: newest } = await read<Overview>(again, '/api/overview')
+  expect(newest.map(({ id }) => id)).toEqual(newest.map(({ id }) => id).sort((a, b) => b - a))
+  expect(await again.stop()).toBe(0)
 })

@@ -1,4 +1,5 @@
 // The way to the gateway: questions and orders over fetch, with words for what goes wrong, and the line of live events.
+import { answerTo, takeFirst } from './first.js'
 
 const firstPauseMs = 500
 const longestPauseMs = 15_000
@@ -15,23 +16,22 @@ export class Trouble extends Error {
 }
 
 /** @param {string} path @param {AbortSignal} [signal] */
-export const ask = (path, signal) => call(path, { signal })
+export const ask = (path, signal) => call(path, { signal }, takeFirst(path))
 
 /** @param {string} path @param {object} body */
 export const tell = (path, body) =>
   call(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
 
-const call = async (path, options) => {
-  let response
+const call = async (path, options, asked = answerTo(path, options)) => {
+  let answer
   try {
-    response = await fetch(path, { cache: 'no-store', ...options })
+    answer = await asked
   } catch (error) {
     if (options.signal?.aborted) throw error
     throw new Trouble('The gateway does not answer. Is it running?', 0)
   }
-  const body = await response.json().catch(() => null) // a proxy may answer with a page
-  if (response.ok && body !== null) return body
-  throw new Trouble(wordsFor(response.status, body), response.status)
+  if (answer.ok && answer.body !== null) return answer.body
+  throw new Trouble(wordsFor(answer.status, answer.body), answer.status)
 }
 
 const wordsFor = (status, body) => {

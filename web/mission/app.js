@@ -93,10 +93,19 @@ const Over = () => {
 
 const frame = openFrame({ retry: connect })
 followLine(frame.showLine)
-const place = document.getElementById('page')
-place.replaceChildren()
-render(html`<${Page} />`, place)
-render(html`<${Over} />`, document.getElementById('over'))
+const begin = () => {
+  const place = document.getElementById('page')
+  place.replaceChildren()
+  render(html`<${Page} />`, place)
+  render(html`<${Over} />`, document.getElementById('over'))
+}
+const opened = readAddress().page
+// The bones of the document stand until then: to draw others in their place would only take time.
+pages[opened]
+  .load()
+  .then(module => loaded.set(opened, module.Page))
+  .catch(() => {}) // tried again by the page, which says so
+  .finally(begin)
 // Only what this gateway has is listed; another one may answer after a restart.
 followLine(({ type }) => {
   if (type !== 'open') return

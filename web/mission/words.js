@@ -30,24 +30,31 @@ export const fromNow = (at, now) => {
   return ms > 0 ? `in ${span(ms)}` : `${span(ms)} ago`
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
-const exactClock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
-const date = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', month: 'short' })
-const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+/** Made with its first use: each takes a millisecond or more, and no page needs them all. */
+const formatted = (Kind, options) => {
+  let made = null
+  return value => {
+    made ??= new Kind(undefined, options)
+    return made.format(value)
+  }
+}
+const dates = options => formatted(Intl.DateTimeFormat, options)
+const numbers = options => formatted(Intl.NumberFormat, options)
+
+const clock = dates({ hour: '2-digit', minute: '2-digit' })
+export const exactTime = dates({ hour: '2-digit', minute: '2-digit', second: '2-digit' })
+export const dayOf = dates({ weekday: 'short', day: 'numeric', month: 'short' })
+export const wholeDate = dates({ dateStyle: 'medium', timeStyle: 'medium' })
 
 /** The time of today, else the day with it. */
 export const moment = (at, now = Date.now()) => {
   const same = new Date(at).toDateString() === new Date(now).toDateString()
-  return same ? clock.format(at) : `${date.format(at)}, ${clock.format(at)}`
+  return same ? clock(at) : `${dayOf(at)}, ${clock(at)}`
 }
-export const exactTime = at => exactClock.format(at)
-export const wholeDate = at => whole.format(at)
-export const dayOf = at => date.format(at)
 
-const counts = new Intl.NumberFormat(undefined)
-const shortCounts = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
-export const count = number => counts.format(number)
-export const shortCount = number => (Math.abs(number) < 10_000 ? counts.format(number) : shortCounts.format(number))
+export const count = numbers()
+const shortened = numbers({ notation: 'compact', maximumFractionDigits: 1 })
+export const shortCount = number => (Math.abs(number) < 10_000 ? count(number) : shortened(number))
 
 /** Small sums keep the cents that they have. */
 export const dollars = usd => {
@@ -66,5 +73,5 @@ export const localDay = at => {
   const here = new Date(at)
   return [here.getFullYear(), here.getMonth() + 1, here.getDate()].map(part => String(part).padStart(2, '0')).join('-')
 }
-const wallDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-export const dayName = text => wallDay.format(Date.parse(`${text}T00:00:00Z`))
+const wallDay = dates({ day: 'numeric', month: 'short', timeZone: 'UTC' })
+export const dayName = text => wallDay(Date.parse(`${text}T00:00:00Z`))

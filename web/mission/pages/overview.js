@@ -28,7 +28,7 @@ export const Page = () => {
         <${Tiles} ...${view} />
         <div class="columns">
           <${Running} running=${view.running} now=${now} />
-          <${Waiting} waiting=${view.waiting} now=${now} />
+          <${Waiting} waiting=${view.waiting} many=${howManyWait(view.waiting, view.status)} now=${now} />
           <${Failures} failures=${view.failures} now=${now} />
           <${Next} next=${view.next} now=${now} />
         </div>`}
@@ -38,13 +38,18 @@ export const Page = () => {
 const Version = ({ status: { backend, version, rssBytes }, up }) =>
   html`${backend} · version ${version} · up ${span(up)} · ${megabytes(rssBytes)}`
 
+/** The gateway lists the first hundred; there may be more. */
+const howManyWait = (waiting, status) =>
+  waiting.length < 100 ? waiting.length : Math.max(waiting.length, status.events?.waiting ?? 0)
+
 const Health = ({ status, running, waiting, today }) => {
   const { tone, words, why } = healthOf(status, today)
+  const waits = howManyWait(waiting, status)
   const doing =
     running.length > 0
-      ? `Working on ${plural(running.length, 'thing')}${waiting.length > 0 ? `, ${count(waiting.length)} waiting` : ''}.`
-      : waiting.length > 0
-        ? `${plural(waiting.length, 'thing')} waiting.`
+      ? `Working on ${plural(running.length, 'thing')}${waits > 0 ? `, ${count(waits)} waiting` : ''}.`
+      : waits > 0
+        ? `${plural(waits, 'thing')} waiting.`
         : 'Nothing to do right now.'
   return html`
     <section class="health ${tone}" aria-label="Health">
@@ -56,6 +61,13 @@ const Health = ({ status, running, waiting, today }) => {
 const healthOf = (status, today) => {
   if (lineState === 'offline' || lineState === 'locked')
     return { tone: 'bad', words: 'Not connected', why: 'What you see is from before the line was lost.' }
+  const away = status.unreached ?? []
+  if (status.ready && away.length > 0)
+    return {
+      tone: 'bad',
+      words: `${away.map(named).join(' and ')} ${away.length === 1 ? 'is' : 'are'} not connected`,
+      why: 'It is tried again by itself. What is written there meanwhile is answered afterwards.',
+    }
   if (!status.ready) return { tone: 'busy', words: 'Starting', why: 'The gateway is not ready yet.' }
   const level = status.budget?.level
   if (level === 'over')
@@ -66,10 +78,12 @@ const healthOf = (status, today) => {
   return { tone: 'good', words: 'All is well' }
 }
 
+const named = chat => chat.charAt(0).toUpperCase() + chat.slice(1)
+
 const Tiles = ({ status, running, waiting, today }) => html`
   <dl class="tiles">
     <${Tile} name="Running" value=${count(running.length)} tone=${running.length > 0 ? 'busy' : ''} />
-    <${Tile} name="Waiting" value=${count(waiting.length)} />
+    <${Tile} name="Waiting" value=${count(howManyWait(waiting, status))} />
     <${Tile} name="Turns today" value=${count(today.turns)} />
     <${Tile} name="Failed today" value=${count(today.failed)} tone=${today.failed > 0 ? 'bad' : ''} />
     <${Tile} name="Cost today" value=${dollars(today.costUsd)} more=${status.budget?.usd && `of ${dollars(status.budget.usd.of)}`} />
@@ -95,10 +109,12 @@ const Running = ({ running, now }) => html`
     )}</ul>
   </${Card}>`
 
-const Waiting = ({ waiting, now }) => html`
-  <${Card} title="Waiting">
+const waitingShown = 6
+
+const Waiting = ({ waiting, many, now }) => html`
+  <${Card} title="Waiting" more=${many > waitingShown && html`<span class="quiet">the first ${waitingShown} of ${count(many)}</span>`}>
     ${waiting.length === 0 && html`<${Empty}>Nothing waits.</${Empty}>`}
-    <ul class="rows">${waiting.map(
+    <ul class="rows">${waiting.slice(0, waitingShown).map(
       ({ event, lane, kind, at, notBefore, position, text }) => html`
         <li key=${event}>${eventLink(
           event,
@@ -111,12 +127,15 @@ const Waiting = ({ waiting, now }) => html`
     )}</ul>
   </${Card}>`
 
+/** The lane stands below. */
+const withoutLane = ({ text, lane }) => (lane === null ? text : text.replace(` (${lane})`, ''))
+
 const Failures = ({ failures, now }) => html`
   <${Card} title="What failed today" more=${html`<a class="more-link" href="#/activity">All activity</a>`}>
     ${failures.length === 0 && html`<${Empty}>Nothing failed today.</${Empty}>`}
     <ul class="rows">${failures.map(entry => {
       const inside = html`<${Badge} tone="bad">!</${Badge}>
-        <span class="grow"><span class="asked">${entry.text}</span>${entry.lane && html`<span class="under"><${Lane} lane=${entry.lane} /></span>`}</span>
+        <span class="grow"><span class="asked">${withoutLane(entry)}</span>${entry.lane && html`<span class="under"><${Lane} lane=${entry.lane} /></span>`}</span>
         <span class="quiet"><${Ago} at=${entry.at} now=${now} /></span>`
       return html`<li key=${entry.id}>${entry.event === null ? html`<div class="row">${inside}</div>` : eventLink(entry.event, inside)}</li>`
     })}</ul>
