@@ -1,12 +1,20 @@
 // The list of the chats in this browser: beside the talk, or a drawer where there is no room.
-import { byId, el } from './dom.js'
+import { el } from './dom.js'
 import { forgetChat, recentChats } from './kept.js'
 
-/** @param {{ current: () => string | null, open: (id: string | null) => void }} options */
-export const openChats = ({ current, open }) => {
-  const panel = byId('chats')
-  const shade = byId('shade')
-  const toggle = byId('chats-button')
+/**
+ * @param {{
+ *   part: (name: string) => HTMLElement,
+ *   addressOf: (id: string) => string,
+ *   current: () => string | null,
+ *   open: (id: string | null) => void,
+ * }} options
+ * @param {AbortSignal} signal
+ */
+export const openChats = ({ part, addressOf, current, open }, signal) => {
+  const panel = part('chats')
+  const shade = part('shade')
+  const toggle = part('chats-button')
 
   const setDrawer = shown => {
     panel.classList.toggle('shown', shown)
@@ -22,7 +30,7 @@ export const openChats = ({ current, open }) => {
   const line = ({ id, title }) => {
     const here = id === current()
     const name = title || 'Untitled'
-    const link = el('a', { href: `#${id}`, dir: 'auto', ...(here ? { 'aria-current': 'page' } : {}) }, name)
+    const link = el('a', { href: addressOf(id), dir: 'auto', ...(here ? { 'aria-current': 'page' } : {}) }, name)
     link.addEventListener('click', event => {
       event.preventDefault()
       choose(id)
@@ -42,8 +50,8 @@ export const openChats = ({ current, open }) => {
 
   const draw = () => {
     const chats = recentChats()
-    byId('recent').replaceChildren(...chats.map(line))
-    byId('no-recent').hidden = chats.length > 0
+    part('recent').replaceChildren(...chats.map(line))
+    part('no-recent').hidden = chats.length > 0
   }
 
   toggle.addEventListener('click', () => setDrawer(!panel.classList.contains('shown')))
@@ -54,9 +62,9 @@ export const openChats = ({ current, open }) => {
     setDrawer(false)
     toggle.focus()
   }
-  document.addEventListener('keydown', closeByKey, { capture: true })
-  byId('new-chat').addEventListener('click', () => choose(null))
-  addEventListener('storage', draw) // another tab
+  document.addEventListener('keydown', closeByKey, { capture: true, signal })
+  part('new-chat').addEventListener('click', () => choose(null))
+  addEventListener('storage', draw, { signal }) // another tab
   draw()
   return { draw }
 }

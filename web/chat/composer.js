@@ -1,5 +1,4 @@
 // The message box: writes new messages and edits waiting ones.
-import { byId } from './dom.js'
 
 export const notConnected = 'Not connected: this cannot be changed right now.'
 
@@ -10,11 +9,13 @@ export const notConnected = 'Not connected: this cannot be changed right now.'
  *   editLast: () => void,
  *   stop: () => void,
  * }} asked
+ * @param {(name: string) => HTMLElement} part
+ * @param {AbortSignal} signal
  */
-export const openComposer = asked => {
-  const box = byId('box')
-  const form = byId('composer')
-  const hint = byId('hint')
+export const openComposer = (asked, part, signal) => {
+  const box = part('box')
+  const form = part('composer')
+  const hint = part('hint')
   const usualHint = hint.textContent
   /** @type {string | null} */
   let editing = null
@@ -29,8 +30,8 @@ export const openComposer = asked => {
     grow()
   }
   const show = () => {
-    byId('editing').hidden = editing === null
-    byId('send').setAttribute('aria-label', editing === null ? 'Send' : 'Save the change')
+    part('editing').hidden = editing === null
+    part('send').setAttribute('aria-label', editing === null ? 'Send' : 'Save the change')
     form.classList.toggle('is-editing', editing !== null)
   }
   const leaveEditing = text => {
@@ -69,16 +70,19 @@ export const openComposer = asked => {
       asked.editLast()
     }
   })
-  document.addEventListener('keydown', event => {
+  const leaveByKey = event => {
     if (event.key !== 'Escape' || event.defaultPrevented) return
+    // What lies over the chat has the key to itself.
+    if (form.closest('[inert]') !== null || document.querySelector('dialog[open]') !== null) return
     if (editing !== null) leaveEditing(put)
     else asked.stop()
-  })
-  byId('edit-discard').addEventListener('click', () => {
+  }
+  document.addEventListener('keydown', leaveByKey, { signal })
+  part('edit-discard').addEventListener('click', () => {
     leaveEditing(put)
     box.focus()
   })
-  byId('stop').addEventListener('click', asked.stop)
+  part('stop').addEventListener('click', asked.stop)
 
   return {
     focus: () => box.focus(),

@@ -17,12 +17,6 @@ export const el = (tag, attributes = {}, ...children) => {
   return element
 }
 
-export const byId = id => {
-  const element = document.getElementById(id)
-  if (element === null) throw new Error(`the page has no #${id}`)
-  return element
-}
-
 /** Copies, also where the page is not a secure context and has no clipboard (plain http on a local network). */
 export const copyText = async text => {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)

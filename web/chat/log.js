@@ -1,12 +1,11 @@
 // The list of turns on the page: drawn at most once a frame while words stream in, and kept at its end unless one reads above.
-import { byId } from './dom.js'
 import { turnView } from './turn.js'
 
-/** @param {{ turns: () => any[], asked: object }} options */
-export const openLog = ({ turns, asked }) => {
-  const list = byId('log')
-  const scroll = byId('scroll')
-  const toEnd = byId('to-end')
+/** @param {{ part: (name: string) => HTMLElement, turns: () => any[], asked: object }} options @param {AbortSignal} signal */
+export const openLog = ({ part, turns, asked }, signal) => {
+  const list = part('log')
+  const scroll = part('scroll')
+  const toEnd = part('to-end')
   const views = new Map()
   const dirty = new Set()
   let scheduled = false
@@ -34,6 +33,7 @@ export const openLog = ({ turns, asked }) => {
   }
 
   const drawDirty = () => {
+    if (signal.aborted) return
     const began = performance.now()
     for (const turn of dirty) draw(turn)
     dirty.clear()
@@ -65,11 +65,13 @@ export const openLog = ({ turns, asked }) => {
     if (event.target.closest('.more') !== null) atEnd = isAtEnd()
     toEnd.hidden = atEnd
   })
-  new ResizeObserver(follow).observe(scroll)
+  const resized = new ResizeObserver(follow)
+  resized.observe(scroll)
+  signal.addEventListener('abort', () => resized.disconnect())
   toEnd.addEventListener('click', goToEnd)
 
   const showWelcome = () => {
-    byId('welcome').hidden = turns().length > 0
+    part('welcome').hidden = turns().length > 0
   }
 
   return {

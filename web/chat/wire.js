@@ -9,8 +9,9 @@ const longestPauseMs = 15_000
  *   frame: (frame: any) => void,
  *   state: (state: { type: 'connecting' | 'open' | 'offline' | 'locked', retryAt?: number, code?: number }) => void,
  * }} listener
+ * @param {AbortSignal} signal ends it, and closes the line
  */
-export const openWire = listener => {
+export const openWire = (listener, signal) => {
   /** @type {WebSocket | null} */
   let socket = null
   let failures = 0
@@ -51,7 +52,7 @@ export const openWire = listener => {
     greeted = false
     // A browser does not tell why a WebSocket was refused; the page itself can be asked.
     const locked = !opened && (await tokenIsRefused())
-    if (socket !== null) return // someone was in a hurry meanwhile
+    if (socket !== null || signal.aborted) return // someone was in a hurry meanwhile, or has left
     const jitter = 0.7 + Math.random() * 0.6
     const pause = Math.min(firstPauseMs * 2 ** failures, longestPauseMs) * jitter
     failures += 1
@@ -69,9 +70,13 @@ export const openWire = listener => {
   const hurry = () => {
     if (socket === null) reconnect()
   }
-  addEventListener('online', hurry)
-  document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) hurry()
+  addEventListener('online', hurry, { signal })
+  document.addEventListener('visibilitychange', () => document.hidden || hurry(), { signal })
+  signal.addEventListener('abort', () => {
+    clearTimeout(timer)
+    const old = socket
+    socket = null
+    old?.close()
   })
 
   return {

@@ -1,16 +1,19 @@
 // Mission Control: which page the address names, the frame around it, and the line's state.
 import { render } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { addressOf, readAddress } from './address.js'
 import { ask } from './api.js'
 import { openFrame } from './frame.js'
 import { connect, followLine } from './live.js'
 import { EventPanel } from './pages/event.js'
-import { Confirm, html, Notice, Skeleton } from './ui.js'
+import { addStyles, Confirm, html, Notice, Skeleton } from './ui.js'
+
+const withStyles = (path, module) => Promise.all([module, addStyles(path)]).then(([loaded]) => loaded)
 
 /** Loaded when they are first opened. */
 const pages = {
   overview: { title: 'Overview', load: () => import('./pages/overview.js') },
-  chat: { title: 'Chat', load: () => import('./pages/chat.js') },
+  chat: { title: 'Chat', load: () => withStyles('/web/chat/chat.css', import('./pages/chat.js')) },
   activity: { title: 'Activity', load: () => import('./pages/activity.js') },
   brain: { title: 'Brain', load: () => import('./pages/brain.js') },
   tasks: { title: 'Tasks', load: () => import('./pages/tasks.js') },
@@ -27,22 +30,18 @@ const pages = {
 }
 const loaded = new Map()
 
-/** `#/activity?event=7`: a page, and the event that lies open over it. */
-const readAddress = () => {
-  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
-  const event = Number(new URLSearchParams(query).get('event'))
-  return {
-    page: Object.hasOwn(pages, path) ? path : 'overview',
-    event: Number.isSafeInteger(event) && event > 0 ? event : null,
-  }
+/** The page that the address names, and the event that lies open over it. */
+const readShown = () => {
+  const { page, event } = readAddress()
+  return { page: Object.hasOwn(pages, page) ? page : 'overview', event }
 }
 
 const useAddress = () => {
-  const [address, setAddress] = useState(readAddress)
+  const [address, setAddress] = useState(readShown)
   useEffect(() => {
     const moved = () =>
       setAddress(before => {
-        const next = readAddress()
+        const next = readShown()
         return next.page === before.page && next.event === before.event ? before : next
       })
     addEventListener('hashchange', moved)
@@ -76,7 +75,9 @@ const Page = () => {
   }, [page])
   useEffect(() => {
     // Whoever went to another page is at its beginning; whoever has just come stays where the browser put them.
-    if (View && moved) document.querySelector('#page h1')?.focus({ preventScroll: true })
+    // A page that has put the focus somewhere knows better.
+    if (View && moved && !place.contains(document.activeElement))
+      document.querySelector('#page h1')?.focus({ preventScroll: true })
   }, [View])
 
   if (trouble !== null) return html`<${Notice} trouble=${trouble} retry=${load} />`
@@ -86,7 +87,10 @@ const Page = () => {
 const Over = () => {
   const { page, event } = useAddress()
   const close = () => {
-    if (readAddress().event !== null) location.hash = `#/${page}`
+    const { event: open, query } = readAddress()
+    if (open === null) return
+    query.delete('event')
+    location.hash = addressOf(page, query)
   }
   return html`${event !== null && html`<${EventPanel} key=${event} id=${event} onClose=${close} />`}<${Confirm} />`
 }

@@ -1,27 +1,16 @@
 // A plot by day, drawn by uPlot in the colours of the page; what stands at the pointer is written above it as text.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { html } from './ui.js'
+import { addStyles, html } from './ui.js'
 import { dayName } from './words.js'
 
 const height = 190
-const styleSheet = '/vendor/uplot.css'
 
 let library = null
 /** Loaded with the first plot, so that the other pages do not carry it. */
 const loadLibrary = () => {
-  library ??= Promise.all([import('uplot'), addStyles()]).then(([module]) => module.default)
+  library ??= Promise.all([import('uplot'), addStyles('/vendor/uplot.css')]).then(([module]) => module.default)
   return library
 }
-
-const addStyles = () =>
-  new Promise((resolve, reject) => {
-    const link = document.createElement('link')
-    link.rel = 'stylesheet'
-    link.href = styleSheet
-    link.onload = resolve
-    link.onerror = reject
-    document.head.append(link)
-  })
 
 /**
  * @param {{

@@ -6,6 +6,20 @@ import { fromNow, wholeDate } from './words.js'
 
 export const html = htm.bind(h)
 
+/** Resolves once the page has these rules too. */
+export const addStyles = path =>
+  new Promise((resolve, reject) => {
+    const link = document.createElement('link')
+    link.rel = 'stylesheet'
+    link.href = path
+    link.onload = resolve
+    link.onerror = () => {
+      link.remove() // it may be asked for again
+      reject(new Error(`${path} could not be loaded`))
+    }
+    document.head.append(link)
+  })
+
 /** The head of a page: its name, what it is about, and what can be done. */
 export const Head = ({ title, about, children }) => html`
   <header class="head">

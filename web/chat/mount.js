@@ -1,0 +1,225 @@
+// Puts wire, talk, log, composer and the list of chats together, in an element of whatever page wants a chat.
+import { openBanner } from './banner.js'
+import { openChats } from './chats.js'
+import { notConnected, openComposer } from './composer.js'
+import { keepUnsent, recentChats, rememberChat, unsentMessages } from './kept.js'
+import { openLog } from './log.js'
+import { buildParts } from './parts.js'
+import { openTalk } from './talk.js'
+import { openWire } from './wire.js'
+
+const longestFrame = 1_000_000 // the gateway closes the line at 1 MiB
+const fits = frame => new TextEncoder().encode(JSON.stringify(frame)).length <= longestFrame
+const tooLong = 'Too long: this message is larger than 1 MB. Please shorten it or send it in parts.'
+const patienceMs = 10_000 // for "accepted", before the line counts as dead
+
+/** What a conversation may be called. */
+export const validName = /^[A-Za-z0-9._-]{1,64}$/
+
+/**
+ * Lives until `leave`: after that no socket, timer or listener of it is left.
+ * @param {HTMLElement} place
+ * @param {{
+ *   where: 'alone' | 'within',
+ *   address: {
+ *     named: () => string | null,              the conversation that the address names
+ *     of: (id: string) => string,
+ *     show: (id: string | null) => void,
+ *   },
+ *   tryNow?: () => void,                       whoever waits for the gateway waits no longer
+ * }} options
+ */
+export const mountChat = (place, { where, address, tryNow = () => {} }) => {
+  const leaving = new AbortController()
+  const { signal } = leaving
+  const part = buildParts(place, where)
+  const title = document.title
+  /** @type {string | null} */
+  let conversation = address.named() ?? recentChats()[0]?.id ?? null
+  let line = 'connecting'
+
+  const asked = {
+    edit(id) {
+      const turn = talk.find(id)
+      if (turn?.state === 'waiting' && turn.text !== null) composer.startEditing(id, turn.text)
+    },
+    cancel(id) {
+      if (wire.send({ type: 'cancel', id })) talk.change(id, { type: 'cancel' })
+      else composer.tell(notConnected)
+    },
+    takeBack(id) {
+      composer.putBack(talk.find(id)?.text ?? '')
+      talk.drop(id)
+      composer.focus()
+    },
+    retry(id) {
+      const text = talk.find(id)?.text ?? ''
+      talk.drop(id)
+      say(text)
+    },
+  }
+
+  const talk = openTalk({
+    now: () => Date.now(),
+    changed(turn) {
+      log.changed(turn)
+      afterChange()
+    },
+    reordered() {
+      log.reordered()
+      afterChange()
+    },
+  })
+  const log = openLog({ part, turns: () => talk.turns(), asked }, signal)
+  const composer = openComposer(
+    {
+      say: text => say(text),
+      edit(id, text) {
+        const frame = { type: 'edit', id, text }
+        if (talk.find(id)?.text === text) return null
+        if (!fits(frame)) return tooLong
+        if (!wire.send(frame)) return notConnected
+        talk.change(id, { type: 'edit', text })
+        return null
+      },
+      editLast() {
+        const last = talk.turns().findLast(turn => turn.state === 'waiting')
+        if (last !== undefined) asked.edit(last.id)
+      },
+      stop() {
+        if (talk.isBusy()) wire.send({ type: 'stop' })
+      },
+    },
+    part,
+    signal,
+  )
+  const chats = openChats({ part, addressOf: address.of, current: () => conversation, open: id => enter(id) }, signal)
+  const retry = () => {
+    tryNow()
+    wire.reconnect()
+  }
+  const banner = openBanner({ place, part, retry }, signal)
+  const wire = openWire({ conversation: () => conversation, frame: onFrame, state: onLine }, signal)
+
+  const afterChange = () => {
+    part('stop').hidden = !talk.isBusy()
+    const edited = composer.editing()
+    if (edited !== null && talk.find(edited)?.state !== 'waiting') composer.tooLateFor(edited)
+    if (conversation === null) return
+    keepUnsent(
+      conversation,
+      unaccepted().map(({ id, text, at }) => ({ id, text, at })),
+      id => talk.find(id) !== undefined,
+    )
+  }
+
+  const say = text => {
+    const id = newId()
+    talk.say(id, text)
+    log.goToEnd()
+    if (!fits({ type: 'message', id, text })) {
+      talk.take({ type: 'refused', id, reason: tooLong })
+      return
+    }
+    if (conversation !== null) {
+      rememberChat(conversation, text)
+      chats.draw()
+    }
+    send(id, text)
+  }
+
+  const send = (id, text) => {
+    const sent = wire.send({ type: 'message', id, text })
+    if (sent) expectAccepted(id)
+    talk.keep(id, !sent && isAway())
+  }
+
+  /** A line can be dead without anyone being told: then a new one is taken, and the message sent again under its id. */
+  const expectAccepted = id => {
+    setTimeout(() => {
+      const turn = signal.aborted ? undefined : talk.find(id)
+      if (turn?.state === 'sending' && !turn.kept && wire.isOpen()) wire.reconnect()
+    }, patienceMs)
+  }
+
+  const unaccepted = () => talk.turns().filter(turn => turn.state === 'sending')
+  const isAway = () => line === 'offline' || line === 'locked'
+
+  function onFrame(frame) {
+    if (frame.type === 'hello' && validName.test(frame.conversation)) greet(frame.conversation)
+    if (frame.type === 'final' && document.hidden) document.title = `● ${title}`
+    const change = frame.type === 'action' && frame.phase === 'failed' ? talk.find(frame.id)?.change : null
+    talk.take(frame)
+    if (change?.type === 'edit' && talk.find(frame.id)?.change === null && composer.isEmpty()) {
+      composer.putBack(change.text)
+      composer.tell('Your change did not get through. Enter sends it as a new message.')
+    }
+  }
+
+  const greet = name => {
+    const isNew = conversation !== name
+    conversation = name
+    address.show(name)
+    const first = talk.turns().find(turn => turn.text !== null)
+    if (isNew && first !== undefined) rememberChat(name, first.text)
+    chats.draw()
+  }
+
+  function onLine({ type, retryAt = 0, code }) {
+    line = type
+    if (type !== 'open') talk.forgetChanges()
+    for (const { id, text } of unaccepted()) {
+      if (type === 'open') send(id, text)
+      else if (code === 1009) talk.take({ type: 'refused', id, reason: tooLong })
+      else if (isAway()) talk.keep(id, true)
+    }
+    part('stop').disabled = type !== 'open'
+    banner.show({ type, retryAt })
+  }
+
+  const enter = id => {
+    conversation = null // what is cleared now is kept: it belongs to the chat one leaves
+    composer.reset()
+    talk.clear()
+    conversation = id
+    restoreUnsent()
+    address.show(id)
+    chats.draw()
+    wire.reconnect()
+    composer.focus()
+  }
+
+  const restoreUnsent = () => {
+    if (conversation === null) return
+    for (const { id, text, at } of unsentMessages(conversation)) talk.say(id, text, at)
+  }
+
+  const seen = () => {
+    if (!document.hidden) document.title = title
+  }
+  document.addEventListener('visibilitychange', seen, { signal })
+
+  restoreUnsent()
+  wire.connect()
+  // A keyboard that slides over half of the page is not what one came for.
+  if (!matchMedia('(pointer: coarse)').matches) composer.focus()
+
+  return {
+    focus: () => composer.focus(),
+    open(id) {
+      if (id !== conversation) enter(id)
+    },
+    /** The address has lost the conversation, which is still open. */
+    showAddress: () => address.show(conversation),
+    leave() {
+      leaving.abort()
+      seen()
+      place.replaceChildren()
+    },
+  }
+}
+
+const newId = () => {
+  const bytes = crypto.getRandomValues(new Uint8Array(12))
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('')
+}

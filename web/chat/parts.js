@@ -1,0 +1,84 @@
+// The elements of the chat. Their ids begin with what the page around asks for, so that no two on it are the same.
+
+const icons = {
+  home: 'M3 10.500 10 4l7 6.500M5 9v7h10V9',
+  list: 'M3 5.500h14M3 10h14M3 14.500h9',
+  plus: 'M10 4v12M4 10h12',
+  down: 'M10 4v12M5 11l5 5 5-5',
+  up: 'M10 16V4M5 9l5-5 5 5',
+}
+const icon = name => `<svg viewBox="0 0 20 20" aria-hidden="true"><path d="${icons[name]}"/></svg>`
+
+const listButton = `
+  <button type="button" id="chats-button" class="icon-button" aria-expanded="false" aria-controls="chats" aria-label="Chats">${icon('list')}</button>`
+const newChat = `<button type="button" id="new-chat" class="button">${icon('plus')}New chat</button>`
+
+/** Alone on its page it has a bar of its own; in Mission Control there is one already. */
+const heads = {
+  alone: `
+    <header class="bar">
+      ${listButton}
+      <img src="/web/icon.svg" alt="" width="24" height="24">
+      <h1>Aetheel</h1>
+      <span id="connection" class="connection" role="status">connecting</span>
+      <a class="to-mission" href="/">${icon('home')}Mission Control</a>
+      ${newChat}
+    </header>`,
+  within: `
+    <header class="chat-head">
+      ${listButton}
+      <h1 tabindex="-1">Chat</h1>
+      <span id="connection" class="unseen" role="status">connecting</span>
+      ${newChat}
+    </header>`,
+}
+
+const chats = `
+  <nav id="chats" class="chats drawer" aria-label="Chats in this browser">
+    <h2>Chats in this browser</h2>
+    <ul id="recent"></ul>
+    <p id="no-recent" class="quiet">None yet.</p>
+  </nav>
+  <div id="shade" class="shade" hidden></div>`
+
+const talk = `
+  <div id="scroll" class="scroll" tabindex="-1">
+    <section id="welcome" class="welcome">
+      <h2>What can I do for you?</h2>
+      <p>Your agent works on the machine where Aetheel runs.</p>
+    </section>
+    <ol id="log" class="log" role="log" aria-label="Conversation" aria-live="polite" aria-relevant="additions text"></ol>
+  </div>
+  <div class="above-composer">
+    <button type="button" id="to-end" class="to-end" hidden>${icon('down')}Newest</button>
+  </div>
+  <div id="banner" class="banner" hidden><span id="banner-text"></span><button type="button" id="try-now" class="link-button">Try now</button></div>
+  <form id="composer" class="composer" aria-label="Message">
+    <div id="editing" class="editing" hidden><span>Editing a waiting message</span><button type="button" id="edit-discard" class="link-button">Discard</button></div>
+    <div class="field">
+      <label for="box" class="unseen">Your message</label>
+      <textarea id="box" rows="1" dir="auto" placeholder="Write a message" autocomplete="off" enterkeyhint="send" aria-describedby="hint"></textarea>
+      <button type="button" id="stop" class="round stop" aria-label="Stop the answer" title="Stop (Esc)" hidden><svg viewBox="0 0 20 20" aria-hidden="true"><rect x="6" y="6" width="8" height="8" rx="1.5"/></svg></button>
+      <button type="submit" id="send" class="round" aria-label="Send" title="Send (Enter)">${icon('up')}</button>
+    </div>
+    <p id="hint" class="hint">Enter sends, Shift+Enter makes a new line</p>
+  </form>`
+
+/**
+ * Fills an element with the chat; what it returns finds its parts by their names.
+ * @param {HTMLElement} place
+ * @param {'alone' | 'within'} where
+ * @returns {(name: string) => HTMLElement}
+ */
+export const buildParts = (place, where) => {
+  const prefix = where === 'alone' ? '' : 'chat-'
+  const main = where === 'alone' ? ['main', ''] : ['section', ' aria-label="Conversation"']
+  const markup = `${heads[where]}${chats}<${main[0]} class="talk"${main[1]}>${talk}</${main[0]}>`
+  place.classList.add('chat')
+  place.innerHTML = markup.replaceAll(/\b(id|for|aria-controls|aria-describedby)="/g, `$1="${prefix}`)
+  return name => {
+    const element = place.querySelector(`#${prefix}${name}`)
+    if (element === null) throw new Error(`the chat has no ${name}`)
+    return element
+  }
+}

@@ -1,0 +1,48 @@
+// The chat as a page of Mission Control; the conversation is in the address: `#/chat?conversation=ID`.
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { mountChat, validName } from '/web/chat/mount.js'
+import { addressOf, readAddress } from '../address.js'
+import { connect } from '../live.js'
+import { html } from '../ui.js'
+
+const named = () => {
+  const { page, query } = readAddress()
+  const name = page === 'chat' ? query.get('conversation') : null
+  return name !== null && validName.test(name) ? name : null
+}
+
+/** Keeps what else the address says, such as the event that lies open. */
+const addressWith = id => {
+  const { query } = readAddress()
+  if (id === null) query.delete('conversation')
+  else query.set('conversation', id)
+  return addressOf('chat', query)
+}
+
+export const Page = () => {
+  const place = useRef(null)
+  useLayoutEffect(() => {
+    const chat = mountChat(place.current, {
+      where: 'within',
+      address: {
+        named,
+        of: id => addressOf('chat', new URLSearchParams({ conversation: id })),
+        show: id => history.replaceState(null, '', addressWith(id)),
+      },
+      tryNow: connect,
+    })
+    const moved = () => {
+      const { page } = readAddress()
+      if (page !== 'chat') return // it is being left
+      const id = named()
+      if (id === null) chat.showAddress()
+      else chat.open(id)
+    }
+    addEventListener('hashchange', moved)
+    return () => {
+      removeEventListener('hashchange', moved)
+      chat.leave()
+    }
+  }, [])
+  return html`<div ref=${place}></div>`
+}
