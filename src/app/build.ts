@@ -45,6 +45,7 @@ import {
   openSessionsDesk,
   openShelf,
   openSubAgentBook,
+  openTalks,
   openUsage,
 } from '../store/index.ts'
 import { type OpenBackends, sampleTurn } from './backends.ts'
@@ -64,7 +65,7 @@ import { openWaking } from './waking.ts'
 
 /** Longer than any prompt a person writes, shorter than what hurts. */
 const maxCharacters = 200_000
-const historyShown = { messages: 200, characters: 1_000_000 }
+const historyShown = 200
 const historyHandedOver = { messages: 40, characters: 24_000 }
 const day = 86_400_000
 /** What turns took is small and worth looking back at. */
@@ -108,6 +109,7 @@ export async function buildGateway(parts: BuildParts) {
   )
   const sessions = openSessions(db, clock, sessionsFile.touch)
   const history = openHistory(db)
+  const talks = openTalks(db, history, 'webchat')
   const conversations = openConversations(db, clock)
   const usage = openUsage(db, clock)
   listeners.push(usage.listen)
@@ -213,7 +215,7 @@ export async function buildGateway(parts: BuildParts) {
     sent: shelf.sent,
     broke: bug,
     waiting: async lane => (await inbox.waiting(lane)).map(({ item, position }) => ({ event: item, position })),
-    history: lane => history.of(lane, historyShown.messages, historyShown.characters),
+    history: conversation => talks.before(conversation, null, historyShown),
     final: eventKey => history.letter(finalKey(eventKey)),
     onFinal: listener =>
       shelf.watch('out', ({ key }) => key.endsWith(finalKey('')) && listener(key.slice(0, -finalKey('').length))),
@@ -340,6 +342,7 @@ export async function buildGateway(parts: BuildParts) {
     sessions: openSessionsDesk(sessions, conversations, clock),
     desk,
     mission: mission.desk,
+    talks,
     tell,
     report,
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),

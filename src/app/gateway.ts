@@ -299,6 +299,7 @@ async function listen(
         agents: gateway.subagents,
         tools: gateway.desk,
         mission: gateway.mission,
+        talks: gateway.talks,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,

@@ -29,7 +29,7 @@ export type ServerFrame =
       readonly phase: 'started' | 'ended' | 'failed' | 'notice'
     }
   | { readonly type: 'final'; readonly id: string; readonly text: string; readonly ok: boolean }
-  | { readonly type: 'history'; readonly messages: readonly Said[] }
+  | { readonly type: 'history'; readonly messages: readonly Said[]; readonly older: number | null }
 
 export type Parsed =
   | { readonly ok: true; readonly frame: ClientFrame }

@@ -2,8 +2,8 @@
 
 import { type ChatAdapter, eventOfLetter, type Letter, type Outgoing, type Posted } from '../base/chat.ts'
 import type { Accepted, Changed, Duplicate, EventSink, Message, NewEvent, Place, Refused } from '../base/event.ts'
-import type { Said } from '../base/history.ts'
 import type { MessageReply, NewMessage, Socket } from '../base/socket.ts'
+import type { Stretch } from '../base/talks.ts'
 import { type ClientFrame, parseFrame, type ServerFrame } from './frames.ts'
 
 export interface WebchatParts {
@@ -15,7 +15,8 @@ export interface WebchatParts {
   /** The letter with this key has left: were we killed now, it would still arrive. */
   sent(letterKey: string): void
   waiting(lane: string): Promise<readonly { readonly event: NewEvent; readonly position: number }[]>
-  history(lane: string): readonly Said[]
+  /** What was said last. */
+  history(conversation: string): Pick<Stretch, 'messages' | 'older'>
   /** Something failed that nobody waits for. */
   broke(error: unknown): void
   /** The final that was stored for an event, if there is one. */
@@ -247,7 +248,8 @@ export function openWebchat(parts: WebchatParts): Webchat {
   /** What was not delivered yet comes first, then what was said before, then what still waits. */
   async function catchUp(conversation: string, client: Client): Promise<void> {
     await parts.deliverWaiting(laneOf(conversation))
-    client.send({ type: 'history', messages: parts.history(laneOf(conversation)) })
+    const { messages, older } = parts.history(conversation)
+    client.send({ type: 'history', messages, older })
     await tellPositions(conversation)
   }
 }

@@ -44,7 +44,7 @@ test('what was said unasked is told to a session that cannot know of it, and not
   expect(told(1)).toEqual(['your briefing', 'the helper is done'])
   expect(told(5)).toEqual([])
   // A page knows it by the event that it came from, draft and final alike.
-  expect(history.of('webchat:a', 20, 1000).map(one => one.id)).toEqual([
+  expect(history.before('webchat:a', null, 20).messages.map(one => one.id)).toEqual([
     ...['1', '1', 'cron:brief@1', 'agent:1#report', 'webchat:a:1#said-ab'],
   ])
   await close()

@@ -2,24 +2,31 @@
 import { eventOfLetter, eventOfSaying, type Letter } from '../base/chat.ts'
 import type { LaneKey, NewEvent } from '../base/event.ts'
 import type { Said } from '../base/history.ts'
+import type { Stretch } from '../base/talks.ts'
 import type { Database } from './database.ts'
 
 export interface History {
-  /** The newest messages and answers, oldest first: at most so many, and together at most so many characters. */
-  of(lane: LaneKey, most: number, characters: number): readonly Said[]
+  /** What was said before that item (null: at the end), oldest first: at most so many, and not much more than a page can hold. */
+  before(lane: LaneKey, item: number | null, most: number): Stretch
+  /** What was said from that item on. */
+  from(lane: LaneKey, item: number, most: number): Stretch
   /** The newest messages and their answers after item `after`, oldest first, as far as an agent was concerned with them. */
   answered(lane: LaneKey, after: number, most: number): readonly Said[]
   letter(key: string): Letter | null
   wasCancelled(eventKey: string): boolean
 }
 
-interface Row {
+export interface Row {
+  id: number
   box: string
   key: string
   state: string
   body: string
   at: number
 }
+
+/** Of one stretch, unless it is a single message. */
+const mostCharacters = 1_000_000
 
 const shown = {
   waiting: 'waiting',
@@ -30,25 +37,23 @@ const shown = {
 } as const
 
 export function openHistory(db: Database): History {
-  const newest = db.prepare('SELECT box, key, state, body, at FROM items WHERE lane = ? ORDER BY id DESC LIMIT ?')
-  const later = db.prepare(
-    'SELECT box, key, state, body, at FROM items WHERE lane = ? AND id > ? ORDER BY id DESC LIMIT ?',
-  )
+  const columns = 'id, box, key, state, body, at'
+  const downFrom = db.prepare(`SELECT ${columns} FROM items WHERE lane = ? AND id < ? ORDER BY id DESC`)
+  const upFrom = db.prepare(`SELECT ${columns} FROM items WHERE lane = ? AND id >= ? ORDER BY id`)
+  const anyBefore = db.prepare('SELECT 1 FROM items WHERE lane = ? AND id < ? LIMIT 1')
+  const later = db.prepare(`SELECT ${columns} FROM items WHERE lane = ? AND id > ? ORDER BY id DESC LIMIT ?`)
   const byKey = db.prepare(`SELECT body FROM items WHERE box = 'out' AND key = ?`)
   const event = db.prepare(`SELECT id, lane FROM items WHERE box = 'in' AND key = ?`)
   const cancelled = db.prepare(`SELECT 1 FROM items WHERE box = 'in' AND key = ? AND state = 'cancelled'`)
   return {
     wasCancelled: eventKey => cancelled.get(eventKey) !== undefined,
-    of(lane, most, characters) {
-      const found: Said[] = []
-      let room = characters
-      for (const row of newest.iterate(lane, most)) {
-        const one = said(row as unknown as Row)
-        room -= one?.text.length ?? 0
-        if (room < 0) break
-        if (one) found.unshift(one)
-      }
-      return found
+    before(lane, item, most) {
+      const { found, next } = stretch(downFrom.iterate(lane, item ?? Number.MAX_SAFE_INTEGER), most)
+      return { messages: found.reverse(), older: next === null ? null : next + 1, newer: item }
+    },
+    from(lane, item, most) {
+      const { found, next } = stretch(upFrom.iterate(lane, item), most)
+      return { messages: found, older: anyBefore.get(lane, item) ? item : null, newer: next }
     },
     answered(lane, after, most) {
       const rows = (later.all(lane, after, most) as unknown as Row[]).reverse()
@@ -70,6 +75,20 @@ export function openHistory(db: Database): History {
   }
 }
 
+/** As many as are asked for, or as a page can hold; and the item after them, null if there is none. */
+function stretch(rows: Iterable<unknown>, most: number): { readonly found: Said[]; readonly next: number | null } {
+  const found: Said[] = []
+  let room = mostCharacters
+  for (const row of rows as Iterable<Row>) {
+    if (found.length >= most || room < 0) return { found, next: row.id }
+    const one = said(row)
+    room -= one?.text.length ?? 0
+    if (one && room < 0 && found.length > 0) return { found, next: row.id }
+    if (one) found.push(one)
+  }
+  return { found, next: null }
+}
+
 /** What the agent was asked; a command was none of its business. */
 function idOf({ body }: Row): readonly string[] {
   const { what } = JSON.parse(body) as NewEvent
@@ -78,7 +97,7 @@ function idOf({ body }: Row): readonly string[] {
 
 const isUnasked = ({ box, body }: Row) => box === 'out' && (JSON.parse(body) as Letter).about === null
 
-function said({ box, key, state, body, at }: Row): Said | null {
+export function said({ box, key, state, body, at }: Row): Said | null {
   if (box === 'in') {
     const { what, standing } = JSON.parse(body) as NewEvent
     if (what.kind !== 'message' && what.kind !== 'command') return null

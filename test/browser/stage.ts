@@ -17,6 +17,9 @@ export const launch = (): Promise<Browser> =>
     ],
   })
 
+const nothing = { messages: [], older: null, newer: null }
+const noTalks = { list: () => [], before: () => nothing, from: () => nothing, search: async () => [] }
+
 export type Frame = { readonly type: string; readonly id: string; readonly text: string }
 
 /** One connection of a page, as the gateway sees it. */
@@ -76,6 +79,7 @@ export const openStage = async (port = 0) => {
       },
       message: () => Promise.reject(new Error('not in this test')),
       pairing: noPairing,
+      talks: noTalks,
       warn: () => {},
       limits: { stopMs: 300 },
     },

@@ -42,7 +42,7 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
         throw error
       },
       waiting: async () => [],
-      history: () => [],
+      history: () => ({ messages: [], older: null }),
       final: () => null,
       onFinal: () => undefined,
       fetched: async () => true,

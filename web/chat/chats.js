@@ -1,6 +1,12 @@
-// The list of the chats in this browser: beside the talk, or a drawer where there is no room.
+// The list of chats: those the gateway has and those of this browser, beside the talk or in a drawer where there is no room.
+import { ask } from './ask.js'
 import { el } from './dom.js'
-import { forgetChat, recentChats } from './kept.js'
+import { chatsWithDrafts, forgetChat, hiddenChats, markSeen, recentChats, seenChats } from './kept.js'
+
+const most = 100
+const gatherMs = 300
+/** While something runs elsewhere and nobody tells us when it ends. */
+const lookAgainMs = 5000
 
 /**
  * @param {{
@@ -8,13 +14,18 @@ import { forgetChat, recentChats } from './kept.js'
  *   addressOf: (id: string) => string,
  *   current: () => string | null,
  *   open: (id: string | null) => void,
+ *   isTold: boolean,                      somebody calls `refresh` whenever something happens
  * }} options
  * @param {AbortSignal} signal
  */
-export const openChats = ({ part, addressOf, current, open }, signal) => {
+export const openChats = ({ part, addressOf, current, open, isTold }, signal) => {
   const panel = part('chats')
   const shade = part('shade')
   const toggle = part('chats-button')
+  /** @type {{ id: string, title: string, at: number, waiting: number, running: boolean }[]} */
+  let known = []
+  let timer = 0
+  let asking = 0
 
   const setDrawer = shown => {
     panel.classList.toggle('shown', shown)
@@ -27,11 +38,26 @@ export const openChats = ({ part, addressOf, current, open }, signal) => {
     open(id)
   }
 
-  const line = ({ id, title }) => {
+  /** The gateway's, and those that only this browser knows yet. */
+  const all = () => {
+    const ids = new Set(known.map(({ id }) => id))
+    const own = recentChats().filter(({ id }) => !ids.has(id))
+    const hidden = hiddenChats()
+    return [...known, ...own].filter(({ id, at }) => !(hidden[id] >= at)).sort((a, b) => b.at - a.at)
+  }
+
+  const line = ({ id, title, at, waiting = 0, running = false }, unread, drafts) => {
     const here = id === current()
     const name = title || 'Untitled'
-    const link = el('a', { href: addressOf(id), dir: 'auto', ...(here ? { 'aria-current': 'page' } : {}) }, name)
+    const mark = markFor({ running, waiting, unread: !here && unread, draft: !here && drafts.has(id) })
+    const link = el(
+      'a',
+      { href: addressOf(id), dir: 'auto', ...(here ? { 'aria-current': 'page' } : {}) },
+      el('span', { class: 'title' }, name),
+      ...mark,
+    )
     link.addEventListener('click', event => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return // into a window of its own
       event.preventDefault()
       choose(id)
     })
@@ -41,23 +67,55 @@ export const openChats = ({ part, addressOf, current, open }, signal) => {
       '×',
     )
     forget.addEventListener('click', () => {
-      forgetChat(id)
+      forgetChat(id, at)
       draw()
       if (id === current()) open(null)
     })
-    return el('li', {}, link, forget)
+    return el('li', { 'data-id': id }, link, forget)
   }
 
   const draw = () => {
-    const chats = recentChats()
-    part('recent').replaceChildren(...chats.map(line))
+    const chats = all()
+    const drafts = chatsWithDrafts()
+    const here = chats.find(({ id }) => id === current())
+    if (here !== undefined && !document.hidden) markSeen(here.id, here.at)
+    const seen = seenChats()
+    const isUnread = chat => known.includes(chat) && chat.at > seen.of(chat.id)
+    const lines = chats.map(chat => line(chat, isUnread(chat), drafts))
+    const focused = document.activeElement?.closest('li')?.dataset.id
+    part('recent').replaceChildren(...lines)
+    if (focused !== undefined)
+      lines
+        .find(one => one.dataset.id === focused)
+        ?.querySelector('a')
+        .focus()
     part('no-recent').hidden = chats.length > 0
+  }
+
+  const load = async () => {
+    asking += 1
+    const mine = asking
+    try {
+      const { conversations } = await ask(`/api/conversations?limit=${most}`, signal)
+      if (mine !== asking) return
+      known = conversations
+      draw()
+    } catch {
+      return // it is away, and the line says so; the list is asked for again when it is back
+    }
+    if (!isTold && known.some(({ id, running, waiting }) => id !== current() && (running || waiting > 0)))
+      soon(lookAgainMs)
+  }
+  /** Several news are one question. */
+  const soon = (ms = gatherMs) => {
+    clearTimeout(timer)
+    timer = setTimeout(() => document.hidden || load(), ms)
   }
 
   toggle.addEventListener('click', () => setDrawer(!panel.classList.contains('shown')))
   shade.addEventListener('click', () => setDrawer(false))
   const closeByKey = event => {
-    if (event.key !== 'Escape' || !panel.classList.contains('shown')) return
+    if (event.key !== 'Escape' || event.defaultPrevented || !panel.classList.contains('shown')) return
     event.preventDefault() // this Escape stops no answer
     setDrawer(false)
     toggle.focus()
@@ -65,6 +123,19 @@ export const openChats = ({ part, addressOf, current, open }, signal) => {
   document.addEventListener('keydown', closeByKey, { capture: true, signal })
   part('new-chat').addEventListener('click', () => choose(null))
   addEventListener('storage', draw, { signal }) // another tab
+  document.addEventListener('visibilitychange', () => document.hidden || load(), { signal })
+  signal.addEventListener('abort', () => clearTimeout(timer))
   draw()
-  return { draw }
+  return { draw, refresh: () => soon(), load, closeDrawer: () => setDrawer(false), titleOf: id => titleIn(all(), id) }
+}
+
+const titleIn = (chats, id) => chats.find(chat => chat.id === id)?.title || 'Untitled'
+
+/** One mark at most: what is going on before what has come. */
+const markFor = ({ running, waiting, unread, draft }) => {
+  if (running) return [el('span', { class: 'mark started', role: 'img', 'aria-label': 'at work', title: 'At work' })]
+  if (waiting > 0)
+    return [el('span', { class: 'mark waits', role: 'img', 'aria-label': `${waiting} waiting`, title: 'Waiting' })]
+  if (unread) return [el('span', { class: 'mark unread', role: 'img', 'aria-label': 'unread', title: 'Unread' })]
+  return draft ? [el('span', { class: 'draft' }, 'draft')] : []
 }

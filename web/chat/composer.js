@@ -100,6 +100,9 @@ export const openComposer = (asked, part, signal) => {
       leaveEditing(box.value)
       hint.textContent = 'That message is being answered already. Enter sends this as a new one.'
     },
+    /** What is being written as a new message; null while a waiting one is edited. */
+    text: () => (editing === null ? box.value : null),
+    write: fill,
     isEmpty: () => box.value.trim() === '',
     /** What did not get through, before what is being written if there is any. */
     putBack(text) {

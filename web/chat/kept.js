@@ -1,25 +1,43 @@
-// What this browser keeps: its recent chats, and messages the gateway has not yet accepted.
+// What this browser keeps: its recent chats, what it has seen of them, drafts, and messages the gateway has not yet accepted.
 
 const recentKey = 'aetheel.recent'
+const draftsKey = 'aetheel.drafts'
+const seenKey = 'aetheel.seen'
+const hiddenKey = 'aetheel.hidden'
 const unsentKey = conversation => `aetheel.unsent.${conversation}`
 const longestList = 20
+const mostRemembered = 500
+const longestDraft = 200_000
 
-const read = key => {
+const readAny = key => {
   try {
-    const value = JSON.parse(localStorage.getItem(key) ?? '[]')
-    return Array.isArray(value) ? value : []
+    return JSON.parse(localStorage.getItem(key) ?? 'null')
   } catch {
-    return [] // storage is forbidden or someone else wrote there
+    return null // storage is forbidden or someone else wrote there
   }
 }
+const read = key => {
+  const value = readAny(key)
+  return Array.isArray(value) ? value : []
+}
+const readMap = key => {
+  const value = readAny(key)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+}
 
-const write = (key, list) => {
+const write = (key, value) => {
   try {
-    if (list.length === 0) localStorage.removeItem(key)
-    else localStorage.setItem(key, JSON.stringify(list))
+    if (Object.keys(value).length === 0) localStorage.removeItem(key)
+    else localStorage.setItem(key, JSON.stringify(value))
   } catch {
     // forbidden or full: the page works without it
   }
+}
+/** Those that were put last are kept. */
+const put = (key, id, value, most = mostRemembered) => {
+  const { [id]: _, ...others } = readMap(key)
+  const entries = [...Object.entries(others), ...(value === null ? [] : [[id, value]])]
+  write(key, Object.fromEntries(entries.slice(-most)))
 }
 
 /** Newest first. */
@@ -32,12 +50,38 @@ export const rememberChat = (id, title) => {
   write(recentKey, [{ id, title: known?.title || short, at: Date.now() }, ...others].slice(0, longestList))
 }
 
-export const forgetChat = id => {
+/** Out of the list, until something new is said there. */
+export const forgetChat = (id, at) => {
   write(
     recentKey,
     recentChats().filter(chat => chat.id !== id),
   )
   write(unsentKey(id), [])
+  keepDraft(id, '')
+  put(hiddenKey, id, at)
+}
+/** @returns {Record<string, number>} until when each is hidden */
+export const hiddenChats = () => readMap(hiddenKey)
+
+/** @returns {{ since: number, of: (id: string) => number }} what was said later is unread; before the first visit all counts as read */
+export const seenChats = () => {
+  const seen = readMap(seenKey)
+  if (typeof seen['*'] !== 'number') put(seenKey, '*', Date.now())
+  return { of: id => seen[id] ?? seen['*'] ?? Number.POSITIVE_INFINITY }
+}
+export const markSeen = (id, at) => {
+  if (readMap(seenKey)[id] !== at) put(seenKey, id, at)
+}
+
+export const draftOf = id => {
+  const draft = readMap(draftsKey)[id]
+  return typeof draft === 'string' ? draft : ''
+}
+export const chatsWithDrafts = () => new Set(Object.keys(readMap(draftsKey)))
+/** What is being written, also over a reload; too long a text is not worth the room. */
+export const keepDraft = (id, text) => {
+  if (text === draftOf(id)) return
+  put(draftsKey, id, text === '' || text.length > longestDraft ? null : text, 50)
 }
 
 export const unsentMessages = conversation =>

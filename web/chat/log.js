@@ -76,6 +76,18 @@ export const openLog = ({ part, turns, asked }, signal) => {
 
   return {
     goToEnd,
+    /** What is put in above does not move what one reads. */
+    keepPlace(change) {
+      const fromEnd = scroll.scrollHeight - scroll.scrollTop
+      atEnd = false
+      change()
+      scroll.scrollTop = scroll.scrollHeight - fromEnd
+    },
+    show(id, role) {
+      atEnd = false
+      views.get(id)?.show(role)
+      toEnd.hidden = isAtEnd()
+    },
     changed(turn) {
       showWelcome()
       // Drafts may wait for a frame (a hidden tab has none); everything else may not.

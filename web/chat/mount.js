@@ -2,9 +2,11 @@
 import { openBanner } from './banner.js'
 import { openChats } from './chats.js'
 import { notConnected, openComposer } from './composer.js'
-import { keepUnsent, recentChats, rememberChat, unsentMessages } from './kept.js'
+import { draftOf, keepDraft, keepUnsent, markSeen, recentChats, rememberChat, unsentMessages } from './kept.js'
 import { openLog } from './log.js'
 import { buildParts } from './parts.js'
+import { openPast } from './past.js'
+import { openSearch } from './search.js'
 import { openTalk } from './talk.js'
 import { openWire } from './wire.js'
 
@@ -12,6 +14,9 @@ const longestFrame = 1_000_000 // the gateway closes the line at 1 MiB
 const fits = frame => new TextEncoder().encode(JSON.stringify(frame)).length <= longestFrame
 const tooLong = 'Too long: this message is larger than 1 MB. Please shorten it or send it in parts.'
 const patienceMs = 10_000 // for "accepted", before the line counts as dead
+
+/** After these the list of chats is another one. */
+const newsForList = new Set(['history', 'accepted', 'said', 'final', 'refused'])
 
 /** What a conversation may be called. */
 export const validName = /^[A-Za-z0-9._-]{1,64}$/
@@ -57,6 +62,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       talk.drop(id)
       say(text)
     },
+    fillGap: () => past.fillGap(),
   }
 
   const talk = openTalk({
@@ -93,7 +99,33 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     part,
     signal,
   )
-  const chats = openChats({ part, addressOf: address.of, current: () => conversation, open: id => enter(id) }, signal)
+  const past = openPast(
+    {
+      part,
+      talk,
+      conversation: () => conversation,
+      keepPlace: log.keepPlace,
+      show: log.show,
+      tell: words => composer.tell(words),
+    },
+    signal,
+  )
+  const chats = openChats(
+    {
+      part,
+      addressOf: address.of,
+      current: () => conversation,
+      open: id => enter(id),
+      isTold: where === 'within',
+    },
+    signal,
+  )
+  const goTo = hit => {
+    chats.closeDrawer()
+    if (hit.conversation !== conversation) enter(hit.conversation)
+    past.seek(hit)
+  }
+  openSearch({ part, addressOf: address.of, titleOf: chats.titleOf, open: goTo }, signal)
   const retry = () => {
     tryNow()
     wire.reconnect()
@@ -122,6 +154,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       return
     }
     if (conversation !== null) {
+      keepDraft(conversation, '')
       rememberChat(conversation, text)
       chats.draw()
     }
@@ -150,6 +183,8 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     if (frame.type === 'final' && document.hidden) document.title = `● ${title}`
     const change = frame.type === 'action' && frame.phase === 'failed' ? talk.find(frame.id)?.change : null
     talk.take(frame)
+    if (frame.type === 'history') past.begin(Number.isSafeInteger(frame.older) ? frame.older : null)
+    if (newsForList.has(frame.type)) chats.refresh()
     if (change?.type === 'edit' && talk.find(frame.id)?.change === null && composer.isEmpty()) {
       composer.putBack(change.text)
       composer.tell('Your change did not get through. Enter sends it as a new message.')
@@ -178,16 +213,38 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   }
 
   const enter = id => {
-    conversation = null // what is cleared now is kept: it belongs to the chat one leaves
     composer.reset()
+    leaveDraft()
+    if (conversation !== null) markSeen(conversation, Date.now())
+    conversation = null // what is cleared now is kept: it belongs to the chat one leaves
     talk.clear()
+    past.leave()
     conversation = id
+    composer.write(id === null ? '' : draftOf(id))
     restoreUnsent()
     address.show(id)
     chats.draw()
     wire.reconnect()
     composer.focus()
   }
+
+  /** Each conversation keeps what was being written in it. */
+  const leaveDraft = () => {
+    clearTimeout(drafting)
+    const text = composer.text()
+    if (text === null || (conversation === null && text.trim() === '')) return
+    // One that the gateway has not named yet gets a name from us.
+    const id = conversation ?? newId()
+    keepDraft(id, text)
+    // The gateway does not know of it yet, so the list would not.
+    if (text.trim() !== '' && talk.turns().length === 0) rememberChat(id, text)
+  }
+  let drafting = 0
+  part('box').addEventListener('input', () => {
+    clearTimeout(drafting)
+    drafting = setTimeout(() => conversation !== null && leaveDraft(), 400)
+  })
+  addEventListener('pagehide', leaveDraft, { signal })
 
   const restoreUnsent = () => {
     if (conversation === null) return
@@ -199,6 +256,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   }
   document.addEventListener('visibilitychange', seen, { signal })
 
+  if (conversation !== null) composer.write(draftOf(conversation))
   restoreUnsent()
   wire.connect()
   // A keyboard that slides over half of the page is not what one came for.
@@ -211,7 +269,10 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     },
     /** The address has lost the conversation, which is still open. */
     showAddress: () => address.show(conversation),
+    /** Something happened in one of the conversations. */
+    refresh: () => chats.refresh(),
     leave() {
+      leaveDraft()
       leaving.abort()
       seen()
       place.replaceChildren()

@@ -34,10 +34,15 @@ const heads = {
 }
 
 const chats = `
-  <nav id="chats" class="chats drawer" aria-label="Chats in this browser">
-    <h2>Chats in this browser</h2>
-    <ul id="recent"></ul>
-    <p id="no-recent" class="quiet">None yet.</p>
+  <nav id="chats" class="chats drawer" aria-label="Chats">
+    <label for="search" class="unseen">Search in all chats</label>
+    <input type="search" id="search" class="search" placeholder="Search" autocomplete="off" maxlength="200" dir="auto">
+    <p id="found" class="quiet" role="status" hidden></p>
+    <ul id="hits" aria-label="Found" hidden></ul>
+    <div id="list">
+      <ul id="recent" aria-label="Chats"></ul>
+      <p id="no-recent" class="quiet">No chats yet.</p>
+    </div>
   </nav>
   <div id="shade" class="shade" hidden></div>`
 
@@ -47,6 +52,7 @@ const talk = `
       <h2>What can I do for you?</h2>
       <p>Your agent works on the machine where Aetheel runs.</p>
     </section>
+    <button type="button" id="older" class="older-button" hidden>Show older</button>
     <ol id="log" class="log" role="log" aria-label="Conversation" aria-live="polite" aria-relevant="additions text"></ol>
   </div>
   <div class="above-composer">

@@ -13,6 +13,7 @@
  *   actions: { label: string, phase: string }[],
  *   note: string,
  *   answer: { text: string, ok: boolean, at: number } | null,
+ *   gap: boolean,                      there is something before it that the page does not hold
  *   change: { type: 'edit', text: string } | { type: 'cancel' } | null,   asked for, not yet confirmed
  * }} Turn
  */
@@ -25,6 +26,9 @@ const progress = { sending: 0, accepted: 1, waiting: 2, running: 3, refused: 4, 
 export const openTalk = ({ changed, reordered, now }) => {
   /** @type {Turn[]} */
   let turns = []
+  /** The turn behind the gap, and the one behind what was put in last. */
+  let gap = null
+  let following = null
   const find = id => turns.find(turn => turn.id === id)
 
   const add = (id, text, state, at = now()) => {
@@ -40,6 +44,7 @@ export const openTalk = ({ changed, reordered, now }) => {
       actions: [],
       note: '',
       answer: null,
+      gap: false,
       change: null,
     }
     turns.push(turn)
@@ -133,14 +138,15 @@ export const openTalk = ({ changed, reordered, now }) => {
     turn.actions = turn.actions.map(({ label, phase }) => ({ label, phase: phase === 'started' ? 'ended' : phase }))
   }
 
-  /** What the gateway remembers, merged with what is on the page: by id, never twice, never backwards. */
-  const merge = messages => {
-    const order = []
+  /** What the gateway remembers, by id: the turns it is about, in its order. */
+  const learn = messages => {
+    const order = new Set()
     for (const message of Array.isArray(messages) ? messages : []) {
       if (typeof message?.id !== 'string') continue
       const turn = known(message.id)
-      if (!order.includes(turn)) order.push(turn)
+      order.add(turn)
       if (message.role === 'agent') {
+        if (turn.text === null) turn.at = message.at ?? turn.at
         end(turn, { text: String(message.text), ok: message.ok !== false, at: message.at ?? turn.at })
       } else {
         turn.text = String(message.text)
@@ -150,8 +156,15 @@ export const openTalk = ({ changed, reordered, now }) => {
         if (progress[message.state] > progress[turn.state]) turn.state = message.state
       }
     }
+    return [...order]
+  }
+
+  /** Merged with what is on the page: never twice, never backwards. */
+  const merge = messages => {
+    const there = new Set(turns)
+    const order = learn(messages)
     if (order.length === 0) return
-    const first = Math.min(...order.filter(turn => turns.includes(turn)).map(turn => turns.indexOf(turn)))
+    const first = Math.min(...order.filter(turn => there.has(turn)).map(turn => turns.indexOf(turn)))
     const others = turns.filter(turn => !order.includes(turn))
     const before = others.filter(turn => turns.indexOf(turn) < first && turn.state !== 'sending')
     turns = [...before, ...order, ...others.filter(turn => !before.includes(turn))]
@@ -163,6 +176,32 @@ export const openTalk = ({ changed, reordered, now }) => {
     find,
     clear() {
       turns = []
+      gap = following = null
+      reordered()
+    },
+    /** What was said before the newest part, at its place in time. */
+    prepend(messages) {
+      const order = learn(messages)
+      const others = turns.filter(turn => !order.includes(turn))
+      const place = order.length === 0 ? -1 : others.findIndex(turn => turn.at >= order.at(-1).at)
+      const at = place < 0 ? others.length : place
+      following = others[at] ?? null
+      turns = [...others.slice(0, at), ...order, ...others.slice(at)]
+      reordered()
+    },
+    /** Whether something is missing between what was put in and the newest part. */
+    setGap(there) {
+      const next = there ? (gap ?? following) : null
+      if (next === gap) return
+      for (const turn of [gap, next]) {
+        if (turn === null) continue
+        turn.gap = turn === next
+        changed(turn)
+      }
+      gap = next
+    },
+    dropBeforeGap() {
+      turns = turns.slice(Math.max(0, turns.indexOf(gap)))
       reordered()
     },
     say(id, text, at) {

@@ -9,7 +9,7 @@ const stoppedMark = '*Stopped.*'
 
 /**
  * @param {string} id
- * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack', (id: string) => void>} asked
+ * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void>} asked
  */
 export const turnView = (id, asked) => {
   const question = questionView()
@@ -18,7 +18,12 @@ export const turnView = (id, asked) => {
   const prose = el('div', { class: 'prose' })
   const foot = el('div', { class: 'foot' })
   const answer = el('div', { class: 'answer' }, actions, prose, foot)
-  const element = el('li', { class: 'turn', 'data-id': id }, question.element, status, answer)
+  const gap = el(
+    'button',
+    { type: 'button', class: 'gap', hidden: true, click: () => asked.fillGap(id) },
+    'Show what was said in between',
+  )
+  const element = el('li', { class: 'turn', 'data-id': id }, gap, question.element, status, answer)
   const markdown = markdownView(prose)
   let shown = null
 
@@ -63,8 +68,19 @@ export const turnView = (id, asked) => {
 
   return {
     element,
+    /** The message, or its answer, is brought before the eyes. */
+    show(role) {
+      const target = role === 'agent' ? answer : question.element
+      target.scrollIntoView({ block: target.clientHeight > 400 ? 'start' : 'center' })
+      element.tabIndex = -1
+      element.focus({ preventScroll: true })
+      element.classList.remove('sought')
+      void element.clientHeight // begins anew
+      element.classList.add('sought')
+    },
     update(turn) {
       element.dataset.state = turn.state
+      gap.hidden = !turn.gap
       element.classList.toggle('cancelled', turn.state === 'refused' && turn.reason === 'cancelled')
       const thinking = turn.state === 'accepted' || turn.state === 'running'
       // A screen reader is told the answer once, not every word of the draft.

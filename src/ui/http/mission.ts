@@ -48,7 +48,7 @@ const routesTo = (desk: MissionDesk, limits: HttpLimits): Routes => {
 const get = (answer: (exchange: Exchange) => Promise<void>): Route => ({ method: 'GET', access: 'token', answer })
 
 /** `told`: it made no sense, and the answer has said so. */
-const readNumber = <Usual extends number | null>(
+export const readNumber = <Usual extends number | null>(
   exchange: Exchange,
   name: string,
   usual: Usual,

@@ -7,6 +7,7 @@ import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
 import type { SessionsDesk } from '../../base/sessions.ts'
 import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
+import type { Talks } from '../../base/talks.ts'
 import type { ToolDesk } from '../../base/tools.ts'
 import type { ReceiveWebhook } from '../../base/webhook.ts'
 
@@ -37,6 +38,8 @@ export interface HttpOptions {
   readonly agents?: Pick<SubAgents, 'list' | 'stop'>
   /** What the owner's window shows; missing: there is none. */
   readonly mission?: MissionDesk
+  /** The conversations of WebChat; missing: they are not listed or searched. */
+  readonly talks?: Talks
   /** Missing: there are no webhooks. */
   readonly webhook?: ReceiveWebhook
   /** The gateway's own tools for its agents; missing: there are none. */

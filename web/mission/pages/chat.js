@@ -1,8 +1,8 @@
 // The chat as a page of Mission Control; the conversation is in the address: `#/chat?conversation=ID`.
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { mountChat, validName } from '/web/chat/mount.js'
+import { mountChat, validName } from '../../chat/mount.js'
 import { addressOf, readAddress } from '../address.js'
-import { connect } from '../live.js'
+import { connect, followLine, useEntries } from '../live.js'
 import { html } from '../ui.js'
 
 const named = () => {
@@ -21,6 +21,8 @@ const addressWith = id => {
 
 export const Page = () => {
   const place = useRef(null)
+  const mounted = useRef(null)
+  useEntries(({ lane }) => lane?.startsWith('webchat:') && mounted.current?.refresh())
   useLayoutEffect(() => {
     const chat = mountChat(place.current, {
       where: 'within',
@@ -39,7 +41,11 @@ export const Page = () => {
       else chat.open(id)
     }
     addEventListener('hashchange', moved)
+    mounted.current = chat
+    const unfollow = followLine(({ again }) => again && chat.refresh())
     return () => {
+      mounted.current = null
+      unfollow()
       removeEventListener('hashchange', moved)
       chat.leave()
     }
