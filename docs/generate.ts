@@ -57,7 +57,10 @@ function commandTable(): string {
 }
 
 function toolTable(): string {
-  const ports = { speech: nothing, jobs: nothing, memory: nothing, facts: nothing, tasks: nothing, agents: nothing }
+  const ports = {
+    ...{ speech: nothing, jobs: nothing, memory: nothing, facts: nothing, tasks: nothing, content: nothing },
+    agents: nothing,
+  }
   return tableOf(
     ['tool', 'takes', 'for', 'what it does'],
     openTools({ formatTime: String, ...ports }).map(({ name, takes, ownerOnly, about }) => [

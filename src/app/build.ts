@@ -248,6 +248,7 @@ export async function buildGateway(parts: BuildParts) {
     memory: remembering.memory,
     facts: remembering.brain,
     tasks: remembering.tasks,
+    content: remembering.content,
     agents: subagents,
     bridge: parts.bridge,
     url: parts.url,

@@ -150,7 +150,7 @@ export const options = {
     kind: yesOrNo,
     default: true,
     description:
-      'Offer the agent the tools of the gateway itself: sending messages, jobs, memory, facts, tasks, sub-agents.',
+      'Offer the agent the tools of the gateway itself: sending messages, jobs, memory, facts, tasks, finds, sub-agents.',
   }),
   allowed_tools: option({
     live: true,

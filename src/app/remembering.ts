@@ -1,4 +1,4 @@
-// What is remembered beside the queue: who changed which file, what was said, facts and tasks, and the index over all of it.
+// What is remembered beside the queue: who changed which file, what was said, facts, tasks and finds, and the index over all of it.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { MemoryLog, MemorySearch } from '../base/memory.ts'
@@ -10,6 +10,7 @@ import {
   openArchive,
   openBrain,
   openChanges,
+  openContent,
   openKeeper,
   openMemorySearch,
   openTasks,
@@ -60,11 +61,13 @@ export function openRemembering({ live, db, clock, tell, scrub, notify }: Rememb
   const records = { dir, newId: randomUUID, now: clock.now }
   const brain = openBrain({ ...records, failed: failed('brain.json') })
   const tasks = openTasks({ ...records, failed: failed('tasks.json') })
+  const content = openContent({ ...records, failed: failed('content-items.json') })
 
   return {
     keeper,
     brain,
     tasks,
+    content,
     memory: { ...search, ...keeper } satisfies MemorySearch & MemoryLog,
     listen({ type }: Signal): void {
       if (archived.has(type)) archive.nudge()
@@ -73,7 +76,7 @@ export function openRemembering({ live, db, clock, tell, scrub, notify }: Rememb
     /** Keeps archive and index up to date until the signal. */
     chores: [archive.run, search.watch] as const,
     async flush() {
-      await Promise.all([archive.flush(), brain.flush(), tasks.flush()])
+      await Promise.all([archive.flush(), brain.flush(), tasks.flush(), content.flush()])
       await search.close()
     },
   }

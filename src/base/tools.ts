@@ -15,6 +15,7 @@ export interface Caller {
 
 export interface ToolField {
   readonly type: 'string' | 'integer' | 'boolean' | 'strings'
+  /** Empty: its name says it. */
   readonly about: string
   readonly required?: true
   readonly oneOf?: readonly string[]
@@ -54,6 +55,7 @@ export const ownTools = [
   ...['send_message', 'schedule_job', 'list_jobs', 'remove_job', 'pause_job', 'memory_search', 'remember', 'forget'],
   ...['brain_add', 'brain_search', 'brain_list', 'brain_update', 'brain_remove'],
   ...['tasks_add', 'tasks_list', 'tasks_update', 'tasks_remove'],
+  ...['content_add', 'content_list', 'content_update', 'content_remove'],
   ...['spawn_agent', 'ask_agent', 'list_agents', 'stop_agent', 'publish', 'read_channel'],
 ]
 

@@ -25,7 +25,8 @@ export function checkArguments(takes: Takes, given: unknown): Checked {
     else wrong.push(`"${name}" must be ${read.wanted}`)
   }
   for (const [name, { required, about }] of Object.entries(takes))
-    if (required && !all.some(([given]) => given === name)) wrong.push(`"${name}" is missing (${about})`)
+    if (required && !all.some(([given]) => given === name))
+      wrong.push(`"${name}" is missing${about ? ` (${about})` : ''}`)
   if (wrong.length === 0) return { ok: true, args }
   return { ok: false, why: `${wrong.slice(0, 8).join('; ')}. It takes ${inWords(takes)}.` }
 }

@@ -68,7 +68,7 @@ export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings)
   ].join('\n\n')
 
 const what =
-  'speak unasked (send_message), keep jobs (schedule_job, list_jobs), search and remember (memory_search, remember, forget), keep facts and tasks (brain_*, tasks_*), and start helpers that report back (spawn_agent, ask_agent, publish, read_channel)'
+  'speak unasked (send_message), keep jobs (schedule_job, list_jobs), search and remember (memory_search, remember, forget), keep facts, tasks and finds (brain_*, tasks_*, content_*), and start helpers that report back (spawn_agent, ask_agent, publish, read_channel)'
 
 const ownTools = (gateway: Surroundings['gateway']): readonly string[] => {
   if (gateway === null)

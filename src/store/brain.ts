@@ -1,7 +1,7 @@
-// The two files of records that there are: facts in brain.json, the board in tasks.json. What people write there is read kindly.
+// The files of records that there are: facts in brain.json, the board in tasks.json, finds in content-items.json. What people write there is read kindly.
 import { join } from 'node:path'
 import * as v from 'valibot'
-import { type BoardTask, type Fact, taskStates } from '../base/records.ts'
+import { type BoardTask, type ContentItem, contentStates, type Fact, isDay, taskStates } from '../base/records.ts'
 import { openRecords, type RecordsFile, type RecordsParts } from './records.ts'
 
 interface WorkspaceParts extends Pick<RecordsParts<never>, 'newId' | 'now' | 'failed'> {
@@ -14,6 +14,7 @@ const words = v.pipe(
   v.check(text => text.trim() !== ''),
 )
 const text = (otherwise = '') => v.fallback(v.optional(v.string(), otherwise), otherwise)
+const tags = v.fallback(v.optional(v.array(v.string()), []), [])
 const marks = { id: v.string(), createdAt: text(), updatedAt: text() }
 
 const fact = v.object({
@@ -21,7 +22,7 @@ const fact = v.object({
   content: words,
   type: text('fact'),
   category: text(),
-  tags: v.fallback(v.optional(v.array(v.string()), []), []),
+  tags,
 })
 
 const task = v.object({
@@ -29,6 +30,18 @@ const task = v.object({
   title: words,
   notes: text(),
   status: v.fallback(v.optional(v.picklist(taskStates), 'todo'), 'todo'),
+  order: v.fallback(v.optional(v.nullable(v.pipe(v.number(), v.finite())), null), null),
+  due: v.fallback(v.optional(v.pipe(v.string(), v.check(isDay)), ''), ''),
+})
+
+const contentItem = v.object({
+  ...marks,
+  title: words,
+  url: text(),
+  kind: text('article'),
+  summary: text(),
+  status: v.fallback(v.optional(v.picklist(contentStates), 'new'), 'new'),
+  tags,
 })
 
 export const openBrain = (parts: WorkspaceParts): RecordsFile<Fact> =>
@@ -36,6 +49,14 @@ export const openBrain = (parts: WorkspaceParts): RecordsFile<Fact> =>
 
 export const openTasks = (parts: WorkspaceParts): RecordsFile<BoardTask> =>
   openRecords({ ...parts, path: join(parts.dir, 'tasks.json'), pauseMs: 300, read: raw => asOne(task, raw) })
+
+export const openContent = (parts: WorkspaceParts): RecordsFile<ContentItem> =>
+  openRecords({
+    ...parts,
+    path: join(parts.dir, 'content-items.json'),
+    pauseMs: 300,
+    read: raw => asOne(contentItem, raw),
+  })
 
 /** Also for whoever only reads the file. */
 export const readFact = (raw: unknown): Fact | null => asOne(fact, raw)

@@ -2,7 +2,7 @@
 
 export { openActivity } from './activity.ts'
 export { type Archive, openArchive } from './archive.ts'
-export { openBrain, openTasks } from './brain.ts'
+export { openBrain, openContent, openTasks } from './brain.ts'
 export { openChanges } from './changes.ts'
 export { openChatStates } from './chat-state.ts'
 export { type Conversations, openConversations } from './conversations.ts'

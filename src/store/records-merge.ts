@@ -5,6 +5,13 @@ import { isDeepStrictEqual as same } from 'node:util'
 /** By id, in the order of the file; the values as they stand there. */
 export type Entries = ReadonlyMap<string, unknown>
 
+/** A field that two sides have changed within a moment, and the value that does not count. */
+export interface Clash {
+  readonly id: string
+  readonly field: string
+  readonly lost: unknown
+}
+
 /** A record without an id, or with one that is taken, gets one that comes out the same each time the file is read. */
 export function byId(list: readonly unknown[]): Map<string, unknown> {
   const found = new Map<string, unknown>()
@@ -20,13 +27,20 @@ export function byId(list: readonly unknown[]): Map<string, unknown> {
 
 /**
  * A record that one side changed is as that side has it. One that both changed is merged field by field, and of a field that both
- * changed the newer `updatedAt` counts, else theirs. Removed here and unchanged there: removed. Removed here and changed there: kept.
+ * changed the newer `updatedAt` counts, else theirs, and `clashed` is told what does not. Removed here and unchanged there: removed. Removed here and changed there: kept.
  */
-export function merge(base: Entries, mine: Entries, theirs: Entries): Map<string, unknown> {
+export function merge(
+  base: Entries,
+  mine: Entries,
+  theirs: Entries,
+  clashed: (clash: Clash) => void = () => undefined,
+): Map<string, unknown> {
   const merged = new Map<string, unknown>()
   for (const [id, their] of theirs) {
-    if (mine.has(id)) merged.set(id, mergeOne(base.get(id), mine.get(id), their))
-    else if (!base.has(id) || !same(base.get(id), their)) merged.set(id, their)
+    if (mine.has(id)) {
+      const lost = (field: string, value: unknown) => clashed({ id, field, lost: value })
+      merged.set(id, mergeOne(base.get(id), mine.get(id), their, lost))
+    } else if (!base.has(id) || !same(base.get(id), their)) merged.set(id, their)
   }
   for (const [id, my] of mine) {
     if (!theirs.has(id) && (!base.has(id) || !same(base.get(id), my))) merged.set(id, my)
@@ -34,7 +48,12 @@ export function merge(base: Entries, mine: Entries, theirs: Entries): Map<string
   return merged
 }
 
-function mergeOne(base: unknown, mine: unknown, theirs: unknown): unknown {
+function mergeOne(
+  base: unknown,
+  mine: unknown,
+  theirs: unknown,
+  clashed: (field: string, lost: unknown) => void,
+): unknown {
   if (same(mine, base) || !isObject(mine) || !isObject(theirs)) return theirs
   if (same(theirs, base)) return mine
   const before = isObject(base) ? base : {}
@@ -43,6 +62,7 @@ function mergeOne(base: unknown, mine: unknown, theirs: unknown): unknown {
     const [was, my, their] = [before[field], mine[field], theirs[field]]
     if (same(my, was)) return their
     if (same(their, was)) return my
+    if (field !== 'updatedAt' && !same(my, their)) clashed(field, mineCounts ? their : my)
     return mineCounts ? my : their
   }
   const fields = [...new Set([...Object.keys(theirs), ...Object.keys(mine)])]

@@ -1,11 +1,11 @@
-// brain.json and tasks.json while several hands are in them, on real files.
+// brain.json, tasks.json and content-items.json while several hands are in them, on real files.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openBrain, openTasks } from './index.ts'
+import { openBrain, openContent, openTasks } from './index.ts'
 import { openRecords } from './records.ts'
 import { merge } from './records-merge.ts'
 
@@ -42,8 +42,8 @@ test('what is added is there at once, in the file a moment later, and after a re
   expect(await openBrain(parts()).list()).toEqual([one])
   expect(await brain.change(one.id, { content: 'Ada likes coffee' })).toMatchObject({ content: 'Ada likes coffee' })
   expect(await brain.change('nobody', { content: 'x' })).toBeNull()
-  expect(await brain.remove(one.id)).toBe(true)
-  expect(await brain.remove(one.id)).toBe(false)
+  expect(await brain.remove(one.id)).toMatchObject({ id: one.id, content: 'Ada likes coffee' })
+  expect(await brain.remove(one.id)).toBeNull()
   await brain.flush()
   expect(onDisk()).toEqual([])
 })
@@ -87,6 +87,69 @@ test('a task with a status that we do not know is shown as to do, and keeps its 
   expect(JSON.parse(readFileSync(join(dir, 'tasks.json'), 'utf8'))).toMatchObject([
     { status: 'blocked', notes: 'green' },
   ])
+})
+
+test('a find needs no more than a title, and what is odd about a task or a find is shown as usual and stays', async () => {
+  const finds = [
+    { title: 'bare' },
+    { id: 'x', title: 'odd', url: 7, kind: null, status: 'eaten', tags: 'one', summary: 'fine' },
+  ]
+  writeFileSync(join(dir, 'content-items.json'), JSON.stringify(finds))
+  const content = openContent(parts())
+  const usual = { url: '', kind: 'article', status: 'new', tags: [] }
+  expect(await content.list()).toMatchObject([
+    { title: 'bare', summary: '', ...usual },
+    { id: 'x', title: 'odd', summary: 'fine', ...usual },
+  ])
+  await content.change('x', { status: 'used' })
+  await content.flush()
+  expect(JSON.parse(readFileSync(join(dir, 'content-items.json'), 'utf8'))[1]).toMatchObject({
+    ...finds[1],
+    status: 'used',
+  })
+  const tasks = [{ title: 'a', order: '7', due: 'soon' }, { title: 'b', order: 1.5, due: '2026-11-16' }, { title: 'c' }]
+  writeFileSync(join(dir, 'tasks.json'), JSON.stringify(tasks))
+  expect(await openTasks(parts()).list()).toMatchObject([
+    { order: null, due: '' },
+    { order: 1.5, due: '2026-11-16' },
+    { order: null, due: '' },
+  ])
+})
+
+test('a change of what somebody else has changed meanwhile is not made', async () => {
+  const brain = openBrain(parts())
+  const { id } = await brain.add(fact('tea'))
+  await brain.flush()
+  writeFileSync(path, JSON.stringify(onDisk().map(one => ({ ...one, content: 'cocoa' }))))
+  const change = { content: 'coffee' }
+  expect(await brain.revise(id, change, { content: 'tea' })).toMatchObject({
+    type: 'conflict',
+    item: { content: 'cocoa' },
+  })
+  expect(await brain.revise(id, { category: 'taste' }, { category: '' })).toMatchObject({
+    type: 'changed',
+    item: { content: 'cocoa', category: 'taste' },
+  })
+  expect(await brain.revise(id, change, { content: 'cocoa', tags: [] })).toMatchObject({ type: 'changed' })
+  // Said a second time, after an answer that was lost on the way.
+  expect(await brain.revise(id, change, { content: 'cocoa' })).toMatchObject({ type: 'changed', item: change })
+  expect(await brain.revise('nobody', change, {})).toEqual({ type: 'gone' })
+})
+
+test('what loses against a change of the same field in the same moment is kept beside the file, and told', async () => {
+  const brain = openBrain(parts())
+  const { id } = await brain.add(fact('tea'))
+  await brain.flush()
+  await brain.change(id, { content: 'coffee' })
+  writeFileSync(path, JSON.stringify(onDisk().map(one => ({ ...one, content: 'cocoa', category: 'taste' }))))
+  expect(await brain.list()).toMatchObject([{ content: 'coffee', category: 'taste' }])
+  const lost = readFileSync(`${path}.lost.jsonl`, 'utf8').trim().split('\n')
+  expect(lost.map(line => JSON.parse(line))).toMatchObject([{ id, field: 'content', lost: 'cocoa' }])
+  expect(statSync(`${path}.lost.jsonl`).mode & 0o777).toBe(0o600)
+  expect(failures.map(String)).toEqual([expect.stringMatching(/two sides.*brain\.json\.lost\.jsonl/)])
+  expect(String(failures)).not.toContain('cocoa')
+  await brain.flush()
+  expect(onDisk()).toMatchObject([{ content: 'coffee', category: 'taste' }])
 })
 
 test('what does not belong there is refused, and nothing is written', async () => {

@@ -1,11 +1,12 @@
 // One JSON file of records that the gateway, people and the agent edit at the same time. Memory first; the file follows.
 import { existsSync, renameSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { appendFile, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Records } from '../base/records.ts'
+import { isDeepStrictEqual as same } from 'node:util'
+import type { Fields, Records } from '../base/records.ts'
 import { replaceWhole, signatureOf } from './files.ts'
-import { byId, type Entries, isObject, merge } from './records-merge.ts'
+import { byId, type Clash, type Entries, isObject, merge } from './records-merge.ts'
 
 export interface RecordsFile<One extends { readonly id: string }> extends Records<One> {
   /** Writes what is still owed. */
@@ -82,10 +83,26 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
       )
     } else {
       const theirs = byId(found.list)
-      entries = merge(base, entries, theirs)
+      const clashes: Clash[] = []
+      entries = merge(base, entries, theirs, clash => clashes.push(clash))
       base = theirs
       around = found.around
       seen = signature
+      if (clashes.length > 0) await keep(clashes)
+    }
+  }
+
+  /** Whoever writes the file cannot be told as whoever asks over HTTP is: what does not count is kept beside it. */
+  const keep = async (clashes: readonly Clash[]): Promise<void> => {
+    const at = new Date(now()).toISOString()
+    const lines = clashes.map(clash => `${JSON.stringify({ at, ...clash })}\n`)
+    const beside = `${path}.lost.jsonl`
+    try {
+      await appendFile(beside, lines.join(''), { mode: 0o600 })
+      const where = `the newer counts, the other is in ${basename(beside)}`
+      failed(new Error(`${basename(path)} was changed from two sides at the same time, in the same field; ${where}.`))
+    } catch (error) {
+      failed(error)
     }
   }
 
@@ -130,6 +147,11 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
     return one
   }
 
+  const changed = (id: string, raw: Readonly<Record<string, unknown>>, change: Partial<Fields<One>>): One => {
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+    return put(id, { ...raw, ...given, updatedAt: new Date(now()).toISOString() })
+  }
+
   return {
     list: () => edit(() => [...entries].flatMap(([id, raw]) => shown(id, raw) ?? [])),
     add: record =>
@@ -141,16 +163,25 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
     change: (id, change) =>
       edit(() => {
         const raw = entries.get(id)
-        if (!isObject(raw) || !shown(id, raw)) return null
-        const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-        return put(id, { ...raw, ...given, updatedAt: new Date(now()).toISOString() })
+        return isObject(raw) && shown(id, raw) ? changed(id, raw, change) : null
+      }),
+    revise: (id, change, was) =>
+      edit(() => {
+        const raw = entries.get(id)
+        const item = shown(id, raw)
+        if (!isObject(raw) || !item) return { type: 'gone' }
+        const moved = (Object.keys(was) as (keyof typeof was & keyof One)[]).some(
+          field => !same(item[field], was[field]) && !(field in change && same(item[field], change[field])),
+        )
+        return moved ? { type: 'conflict', item } : { type: 'changed', item: changed(id, raw, change) }
       }),
     remove: id =>
       edit(() => {
-        if (!shown(id, entries.get(id))) return false
+        const item = shown(id, entries.get(id))
+        if (!item) return null
         entries.delete(id)
         touch()
-        return true
+        return item
       }),
     flush: () => inTurn(write),
   }

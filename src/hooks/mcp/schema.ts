@@ -18,5 +18,5 @@ export function asMcpTool({ name, about, takes, readOnly }: OfferedTool) {
 
 function schemaOf({ type, about, oneOf }: ToolField) {
   const kind = type === 'strings' ? { type: 'array', items: { type: 'string' } } : { type }
-  return { ...kind, ...(oneOf ? { enum: [...oneOf] } : {}), description: about }
+  return { ...kind, ...(oneOf ? { enum: [...oneOf] } : {}), ...(about ? { description: about } : {}) }
 }

@@ -1,9 +1,20 @@
-// Facts of the brain and tasks of the board by tools.
-import { type BoardTask, type Fact, type Records, type TaskState, taskStates } from '../../base/records.ts'
+// Facts of the brain, tasks of the board and finds of Content Intel by tools.
+import {
+  type BoardTask,
+  type ContentItem,
+  type ContentState,
+  contentStates,
+  type Fact,
+  isDay,
+  type Records,
+  type TaskState,
+  taskStates,
+} from '../../base/records.ts'
 import type { Tool } from '../../base/tools.ts'
 import { done, excerpt, limited, lines, refused, tool } from './tool.ts'
 
-const id = { type: 'string', about: 'its id', required: true } as const
+/** What a name says by itself is not said again: the whole list goes with every turn. */
+const id = { type: 'string', about: '', required: true } as const
 const limit = { type: 'integer', about: 'default 20' } as const
 const usual = (wanted: number | undefined) => limited(wanted, 20, 200)
 const unknown = (what: string, id: string) => refused(`There is no ${what} ${JSON.stringify(id.slice(0, 80))}.`)
@@ -12,7 +23,7 @@ export function brainTools(facts: Records<Fact>): readonly Tool[] {
   const about = {
     type: { type: 'string', about: 'such as preference' },
     category: { type: 'string', about: 'such as work' },
-    tags: { type: 'strings', about: 'words' },
+    tags: { type: 'strings', about: '' },
   } as const
   return [
     tool({
@@ -73,20 +84,24 @@ export function brainTools(facts: Records<Fact>): readonly Tool[] {
 }
 
 export function taskTools(tasks: Records<BoardTask>): readonly Tool[] {
-  const status = { type: 'string', about: 'its column', oneOf: taskStates } as const
+  const status = { type: 'string', about: '', oneOf: taskStates } as const
+  const due = { type: 'string', about: 'such as 2026-11-16' } as const
   const stateOf = (status: string | undefined) => taskStates.find(state => state === status)
+  const noDay = refused('"due" must be a day such as 2026-11-16, or empty. Nothing was changed.')
   return [
     tool({
       name: 'tasks_add',
       about: 'Puts a task on the board.',
       takes: {
-        title: { type: 'string', about: 'in one line', required: true },
-        notes: { type: 'string', about: 'details' },
+        title: { type: 'string', about: '', required: true },
+        notes: { type: 'string', about: '' },
         status,
+        due,
       },
       ownerOnly: true,
-      async call({ title, notes = '', status }) {
-        const task = await tasks.add({ title, notes, status: stateOf(status) ?? 'todo' })
+      async call({ title, notes = '', status, due = '' }) {
+        if (!isDay(due)) return noDay
+        const task = await tasks.add({ title, notes, status: stateOf(status) ?? 'todo', order: null, due })
         return done(`Added as ${task.id}.`)
       },
     }),
@@ -105,13 +120,15 @@ export function taskTools(tasks: Records<BoardTask>): readonly Tool[] {
       about: 'Changes or moves a task.',
       takes: {
         id,
-        title: { type: 'string', about: 'in one line' },
-        notes: { type: 'string', about: 'details' },
+        title: { type: 'string', about: '' },
+        notes: { type: 'string', about: '' },
         status,
+        due,
       },
       ownerOnly: true,
-      async call({ id, title, notes, status }) {
-        const task = await tasks.change(id, given({ title, notes, status: stateOf(status) }))
+      async call({ id, title, notes, status, due }) {
+        if (!isDay(due ?? '')) return noDay
+        const task = await tasks.change(id, given({ title, notes, status: stateOf(status), due }))
         return task ? done(`Changed: ${taskLine(task)}`) : unknown('task', id)
       },
     }),
@@ -125,10 +142,61 @@ export function taskTools(tasks: Records<BoardTask>): readonly Tool[] {
   ]
 }
 
+export function contentTools(content: Records<ContentItem>): readonly Tool[] {
+  const status = { type: 'string', about: '', oneOf: contentStates } as const
+  const about = {
+    url: { type: 'string', about: '' },
+    kind: { type: 'string', about: 'article, video, post, idea' },
+    summary: { type: 'string', about: '' },
+    status,
+    tags: { type: 'strings', about: '' },
+  } as const
+  const stateOf = (status: string | undefined) => contentStates.find(state => state === status)
+  return [
+    tool({
+      name: 'content_add',
+      about: 'Keeps a find: something to read or write about.',
+      takes: { title: { type: 'string', about: '', required: true }, ...about },
+      ownerOnly: true,
+      async call({ title, url = '', kind = 'article', summary = '', status, tags = [] }) {
+        const item = await content.add({ title, url, kind, summary, status: stateOf(status) ?? 'new', tags })
+        return done(`Added as ${item.id}.`)
+      },
+    }),
+    tool({
+      name: 'content_list',
+      about: 'The newest finds.',
+      takes: { status, limit },
+      readOnly: true,
+      async call({ status, limit }) {
+        const all = (await content.list()).filter(item => status === undefined || item.status === status)
+        return lines('There are none.', newest(all).slice(0, usual(limit)).map(contentLine))
+      },
+    }),
+    tool({
+      name: 'content_update',
+      about: 'Changes a find.',
+      takes: { id, title: { type: 'string', about: '' }, ...about },
+      ownerOnly: true,
+      async call({ id, status, ...change }) {
+        const item = await content.change(id, given({ ...change, status: stateOf(status) }))
+        return item ? done(`Changed: ${contentLine(item)}`) : unknown('find', id)
+      },
+    }),
+    tool({
+      name: 'content_remove',
+      about: 'Takes a find out.',
+      takes: { id },
+      ownerOnly: true,
+      call: async ({ id }) => ((await content.remove(id)) ? done('It is gone.') : unknown('find', id)),
+    }),
+  ]
+}
+
 type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> }
 
 /** Without what was left out. */
-const given = <T extends Readonly<Record<string, string | TaskState | readonly string[] | undefined>>>(
+const given = <T extends Readonly<Record<string, string | TaskState | ContentState | readonly string[] | undefined>>>(
   all: T,
 ): Given<T> => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Given<T>
 
@@ -140,5 +208,8 @@ const textOf = ({ content, type, category, tags }: Fact) => [content, type, cate
 const factLine = ({ id, content, type, category, tags }: Fact) =>
   `- ${id} (${[type, category, ...tags].filter(Boolean).join(', ')}): ${excerpt(content, 500)}`
 
-const taskLine = ({ id, status, title, notes }: BoardTask) =>
-  `- ${id} (${status}): ${excerpt(title, 200)}${notes ? ` — ${excerpt(notes, 200)}` : ''}`
+const taskLine = ({ id, status, title, notes, due }: BoardTask) =>
+  `- ${id} (${status}${due ? `, due ${due}` : ''}): ${excerpt(title, 200)}${notes ? ` — ${excerpt(notes, 200)}` : ''}`
+
+const contentLine = ({ id, kind, status, tags, title, url, summary }: ContentItem) =>
+  `- ${id} (${[status, kind, ...tags].filter(Boolean).join(', ')}): ${[excerpt(title, 200), excerpt(url, 300), excerpt(summary, 300)].filter(Boolean).join(' — ')}`

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { NewSubAgent, Parent, SubAgent, SubAgents } from '../../base/agents.ts'
 import type { Place } from '../../base/event.ts'
 import type { Jobs, JobView, NewJob } from '../../base/jobs.ts'
-import type { BoardTask, Fact, Records } from '../../base/records.ts'
+import type { BoardTask, ContentItem, Fact, Records } from '../../base/records.ts'
 import { ownTools } from '../../base/tools.ts'
 import { openDesk } from '../desk.ts'
 import { asMcpTool } from '../mcp/schema.ts'
@@ -29,7 +29,12 @@ function records<One extends { readonly id: string }>(): Records<One> {
       all.set(id, { ...one, ...change })
       return { ...one, ...change }
     },
-    remove: async id => all.delete(id),
+    revise: () => Promise.reject(new Error('not by tools')),
+    async remove(id) {
+      const one = all.get(id) ?? null
+      all.delete(id)
+      return one
+    },
   }
 }
 
@@ -116,6 +121,7 @@ function rig() {
       },
       facts: records<Fact>(),
       tasks: records<BoardTask>(),
+      content: records<ContentItem>(),
       agents,
     }),
     newKey: () => Math.random().toString(36),
@@ -139,7 +145,7 @@ test('the whole list fits into 8 kB, and guests get the shorter one', () => {
   const guest = desk.enter(taken(eventBy(false)))
   expect((desk.list(guest.key) ?? []).map(tool => tool.name)).toEqual([
     ...['send_message', 'list_jobs', 'memory_search', 'remember', 'forget', 'brain_search', 'brain_list', 'tasks_list'],
-    ...['spawn_agent', 'ask_agent', 'list_agents', 'stop_agent', 'publish', 'read_channel'],
+    ...['content_list', 'spawn_agent', 'ask_agent', 'list_agents', 'stop_agent', 'publish', 'read_channel'],
   ])
 })
 
@@ -232,6 +238,39 @@ test('facts and tasks are added, found, changed and removed by the owner; guests
   expect((await guest('tasks_list', { status: 'done' })).text).toBe('- r1 (done): Write')
   expect((await guest('tasks_add', { title: 'x' })).ok).toBe(false)
   expect((await owner('tasks_remove', { id: 'r1' })).ok).toBe(true)
+})
+
+test('a task may be due on a day of the calendar, and on no other', async () => {
+  const owner = rig().turn(true)
+  await owner('tasks_add', { title: 'Write', due: '2026-11-20' })
+  for (const due of ['tomorrow', '2026-02-30', '2026-11-20T10:00'])
+    expect(await owner('tasks_update', { id: 'r1', due })).toEqual({
+      ok: false,
+      text: expect.stringContaining('must be a day'),
+    })
+  expect((await owner('tasks_list')).text).toBe('- r1 (todo, due 2026-11-20): Write')
+  await owner('tasks_update', { id: 'r1', due: '' })
+  expect((await owner('tasks_list')).text).toBe('- r1 (todo): Write')
+})
+
+test('finds are kept, listed, changed and removed by the owner; guests look at them', async () => {
+  const { turn } = rig()
+  const [owner, guest] = [turn(true), turn(false)]
+  const found = { title: 'On lanes', url: 'https://example.org/a', summary: 'Long.', tags: ['queues'] }
+  expect((await owner('content_add', found)).text).toBe('Added as r1.')
+  await owner('content_add', { title: 'A film', kind: 'video', status: 'used' })
+  expect((await guest('content_list', { status: 'new' })).text).toBe(
+    '- r1 (new, article, queues): On lanes — https://example.org/a — Long.',
+  )
+  expect((await owner('content_update', { id: 'r1', status: 'lost' })).text).toMatch(/one of new, reading/)
+  expect((await owner('content_update', { id: 'r1', status: 'reading', summary: '' })).text).toBe(
+    'Changed: - r1 (reading, article, queues): On lanes — https://example.org/a',
+  )
+  for (const tool of ['content_add', 'content_update', 'content_remove'])
+    expect((await guest(tool, { id: 'r1', title: 'x' })).ok).toBe(false)
+  expect((await owner('content_remove', { id: 'r1' })).ok).toBe(true)
+  expect((await owner('content_remove', { id: 'r1' })).ok).toBe(false)
+  expect((await owner('content_list')).text).toBe('- r2 (used, video): A film')
 })
 
 test('a guest sees, asks and stops the sub-agents of their own conversation, and shares channels with no one else', async () => {
