@@ -297,6 +297,7 @@ async function listen(
         jobs: gateway.waking.jobs,
         memory: gateway.remembering.memory,
         agents: gateway.subagents,
+        records: gateway.remembering,
         tools: gateway.desk,
         mission: gateway.mission,
         talks: gateway.talks,

@@ -5,6 +5,7 @@ import type { SubAgents } from '../../base/agents.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
+import type { BoardTask, ContentItem, Fact, Records } from '../../base/records.ts'
 import type { SessionsDesk } from '../../base/sessions.ts'
 import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
 import type { Talks } from '../../base/talks.ts'
@@ -31,11 +32,12 @@ export interface HttpOptions {
   /** Resolves after the commit; with `wait` when the final is there. The signal tells that nobody waits any more. */
   message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
   readonly pairing: PairingDesk
-  /** These four: missing, their paths are not there. */
+  /** These: missing, their paths are not there. */
   readonly jobs?: Jobs
   readonly sessions?: SessionsDesk
   readonly memory?: MemorySearch & MemoryLog
   readonly agents?: Pick<SubAgents, 'list' | 'stop'>
+  readonly records?: OwnersRecords
   /** What the owner's window shows; missing: there is none. */
   readonly mission?: MissionDesk
   /** The conversations of WebChat; missing: they are not listed or searched. */
@@ -46,6 +48,13 @@ export interface HttpOptions {
   readonly tools?: ToolDesk
   warn(fields: object, text: string): void
   readonly limits?: Partial<HttpLimits>
+}
+
+/** The files of facts, tasks and finds. */
+export interface OwnersRecords {
+  readonly brain: Records<Fact>
+  readonly tasks: Records<BoardTask>
+  readonly content: Records<ContentItem>
 }
 
 export interface HttpLimits {

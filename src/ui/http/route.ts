@@ -3,12 +3,12 @@ import type { Admission } from './guard.ts'
 import type { Exchange } from './reply.ts'
 
 export interface Route {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** `open`: for everyone. `token`: refused without. `asks`: answers the missing token itself. */
   readonly access: 'open' | 'token' | 'asks'
   /** Asked for under any name, such as that of a tunnel: it proves itself by more than where it comes from. */
   readonly anyHost?: true
-  /** Other sites' pages may not even begin to listen; for POST that is so anyway. */
+  /** Other sites' pages may not even begin to listen; for what changes something that is so anyway. */
   readonly ownOrigin?: true
   answer(exchange: Exchange, admission: Admission, signal: AbortSignal): Promise<void> | void
 }

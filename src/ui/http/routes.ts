@@ -10,6 +10,7 @@ import { tokenCookie } from './guard.ts'
 import { openHooks } from './hooks.ts'
 import { missionRoutes } from './mission.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
+import { recordRoutes } from './records.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
 import { talkRoutes } from './talks.ts'
@@ -58,6 +59,7 @@ export const makeRoutes = (
     ...deskRoutes(options, limits),
     ...missionRoutes(options, limits),
     ...talkRoutes(options),
+    ...recordRoutes(options, limits),
     // Open as far as the token goes: they ask for a key of their own.
     ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
   }
