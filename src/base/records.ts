@@ -66,4 +66,6 @@ export interface Records<One extends { readonly id: string }> {
   revise(id: string, change: Partial<Fields<One>>, was: Partial<Fields<One>>): Promise<Revision<One>>
   /** What it was at last; null: there is none with this id. */
   remove(id: string): Promise<One | null>
+  /** Brings back one of those removed last, whole and under its id; null: it is not known any more. */
+  restore(id: string): Promise<One | null>
 }

@@ -116,6 +116,23 @@ test('a find needs no more than a title, and what is odd about a task or a find 
   ])
 })
 
+test('what was removed comes back whole, also after it is gone from the file', async () => {
+  const mine = [
+    { id: 'a', content: 'tea', mood: 'good' },
+    { id: 'b', content: 'milk' },
+  ]
+  writeFileSync(path, JSON.stringify(mine))
+  const brain = openBrain(parts())
+  await brain.remove('a')
+  await brain.flush()
+  expect(onDisk()).toHaveLength(1)
+  expect(await brain.restore('a')).toMatchObject({ id: 'a', content: 'tea' })
+  expect(await brain.restore('b')).toMatchObject({ content: 'milk' })
+  expect(await brain.restore('c')).toBeNull()
+  await brain.flush()
+  expect(onDisk()).toMatchObject(mine.toReversed())
+})
+
 test('a change of what somebody else has changed meanwhile is not made', async () => {
   const brain = openBrain(parts())
   const { id } = await brain.add(fact('tea'))

@@ -25,6 +25,7 @@ export interface RecordsParts<One> {
 }
 
 const retryMs = 5000
+const mostRemoved = 100
 /** Somebody who saves in place may be half-way: a file that is no JSON gets a moment to become some. */
 const patience = { times: 4, ms: 50 }
 
@@ -44,6 +45,8 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
   let base: Entries = new Map()
   /** What stands around the list, if the file is an object. */
   let around: Readonly<Record<string, unknown>> | null = null
+  /** What was removed last, as long as we live. */
+  const removed = new Map<string, Readonly<Record<string, unknown>>>()
   let seen: string | null = null
   let broken: string | null = null
   let dirty = false
@@ -177,11 +180,22 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
       }),
     remove: id =>
       edit(() => {
-        const item = shown(id, entries.get(id))
-        if (!item) return null
+        const raw = entries.get(id)
+        const item = shown(id, raw)
+        if (!isObject(raw) || !item) return null
+        removed.delete(id)
+        removed.set(id, raw)
+        for (const [oldest] of removed) if (removed.size > mostRemoved) removed.delete(oldest)
         entries.delete(id)
         touch()
         return item
+      }),
+    restore: id =>
+      edit(() => {
+        const raw = removed.get(id)
+        removed.delete(id)
+        // The file may have brought it back already.
+        return shown(id, entries.get(id)) ?? (raw ? put(id, raw) : null)
       }),
     flush: () => inTurn(write),
   }

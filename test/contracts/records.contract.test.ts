@@ -109,6 +109,9 @@ describe.for(kinds)('$path', ({ path, file, what, least, usual, change, late, ot
     expect(await say('DELETE', `${path}?id=${id}`)).toEqual([200, { removed: true, item: changed }])
     expect(await say('GET', path)).toEqual([200, { items: [] }])
     await expect.poll(onDisk).toEqual([])
+    expect(await say('POST', `${path}?restore=${id}`)).toEqual([200, { item: changed, items: [changed] }])
+    await expect.poll(onDisk).toEqual([changed])
+    expect((await say('POST', `${path}?restore=nobody`))[0]).toBe(404)
   })
 
   test('says in words what is wrong, and writes nothing then', async () => {
@@ -193,6 +196,7 @@ test('windows, tools and hands in the file at the same time: no change is lost, 
     change: (id, change) => brain!.change(id, change),
     revise: (id, change, was) => brain!.revise(id, change, was),
     remove: id => brain!.remove(id),
+    restore: id => brain!.restore(id),
     flush: async () => brain?.flush(),
   }
   const { say } = await openAll(forward)

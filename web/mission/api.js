@@ -8,19 +8,23 @@ const hiddenMs = 30_000
 
 /** What went wrong, in words that can be shown. */
 export class Trouble extends Error {
-  /** @param {string} words @param {number} status 0: there was no answer */
-  constructor(words, status) {
+  /** @param {string} words @param {number} status 0: there was no answer @param {any} answer what else it said */
+  constructor(words, status, answer = null) {
     super(words)
     this.status = status
+    this.answer = answer
   }
 }
 
 /** @param {string} path @param {AbortSignal} [signal] */
 export const ask = (path, signal) => call(path, { signal }, takeFirst(path))
 
-/** @param {string} path @param {object} body */
-export const tell = (path, body) =>
-  call(path, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+/** @param {string} path @param {object} body @param {string} [method] */
+export const tell = (path, body, method = 'POST') =>
+  call(path, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
+
+/** @param {string} path */
+export const discard = path => call(path, { method: 'DELETE' })
 
 const call = async (path, options, asked = answerTo(path, options)) => {
   let answer
@@ -32,6 +36,9 @@ const call = async (path, options, asked = answerTo(path, options)) => {
   }
   if (answer.ok && answer.body !== null) return answer.body
   throw new Trouble(wordsFor(answer.status, answer.body), answer.status)
+  const body = await response.json().catch(() => null) // a proxy may answer with a page
+  if (response.ok && body !== null) return body
+  throw new Trouble(wordsFor(response.status, body), response.status, body)
 }
 
 const wordsFor = (status, body) => {

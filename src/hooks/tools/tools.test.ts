@@ -30,6 +30,7 @@ function records<One extends { readonly id: string }>(): Records<One> {
       return { ...one, ...change }
     },
     revise: () => Promise.reject(new Error('not by tools')),
+    restore: () => Promise.reject(new Error('not by tools')),
     async remove(id) {
       const one = all.get(id) ?? null
       all.delete(id)

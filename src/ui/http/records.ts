@@ -27,6 +27,11 @@ const routesTo = <One extends { readonly id: string }>(
   return [
     route('GET', async exchange => replyJson(exchange, 200, { items: await records.list() })),
     route('POST', async exchange => {
+      const restore = exchange.url.searchParams.get('restore')
+      if (restore !== null) {
+        const item = await records.restore(restore)
+        return item ? replyJson(exchange, 200, { item, items: await records.list() }) : gone(exchange)
+      }
       const body = await (await bodies()).readNew(exchange.request, bodyBytes)
       if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
       const item = await records.add(body.value)
