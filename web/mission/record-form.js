@@ -1,0 +1,178 @@
+// One record in a form. What is typed is never lost: not by Escape, not by a refusal, not by somebody who writes at the same time.
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Dialog, html, toast } from './ui.js'
+
+/** @typedef {{ name: string, label: string, kind?: 'line' | 'long' | 'tags' | 'choice' | 'day', most?: number, required?: boolean, hint?: string, choices?: [string, string][], known?: string[] }} Field */
+
+const asText = (field, value) => (field.kind === 'tags' ? (value ?? []).join(', ') : (value ?? ''))
+const fromText = (field, text) =>
+  field.kind === 'tags' ? [...new Set(text.split(',').map(tag => tag.trim()))].filter(Boolean) : text
+const isEmpty = text => text.trim() === ''
+
+/**
+ * @param {{ title: string, fields: Field[], records: any, item: any, start?: object, what: string, onClose: () => void, children?: any }} props
+ * `item` is what is changed, or null for a new one, which begins as `start`
+ */
+export const RecordForm = ({ title, fields, records, item, start = {}, what, onClose, children }) => {
+  const key = `draft:${records.path}:${item?.id ?? 'new'}`
+  const [draft] = useState(() => recall(key))
+  const [values, setValues] = useState(() => draft?.values ?? textsOf(fields, item ?? start))
+  // As the owner has last seen it: what they send is what differs from that.
+  const [base, setBase] = useState(() => draft?.base ?? item ?? start)
+  const [theirs, setTheirs] = useState({})
+  const [gone, setGone] = useState(false)
+  const [trouble, setTrouble] = useState(null)
+  const busy = useRef(false)
+  const place = useRef(null)
+  /** As it is now, also for what began a while ago. */
+  const now = useRef(null)
+  now.current = { values, base }
+
+  const touched = fields.filter(field => values[field.name] !== asText(field, base[field.name]))
+  // Not after the painting: Escape may be faster.
+  useLayoutEffect(() => keepDraft(key, touched.length > 0 && { values, base }), [values, base])
+
+  /** The record is different now: what the owner has not touched follows, for the rest they decide. */
+  const meet = record => {
+    const { values, base } = now.current
+    const [nextValues, nextBase, nextTheirs] = [{ ...values }, { ...base }, {}]
+    for (const field of fields) {
+      const { name } = field
+      const [mine, was, is] = [values[name], asText(field, base[name]), asText(field, record[name])]
+      if (is !== was && mine !== was && mine !== is) nextTheirs[name] = record[name]
+      else {
+        nextBase[name] = record[name]
+        if (mine === was) nextValues[name] = is
+      }
+    }
+    setValues(nextValues)
+    setBase(nextBase)
+    setTheirs(nextTheirs)
+    return Object.keys(nextTheirs).length > 0
+  }
+  const current = item && records.items.find(({ id }) => id === item.id)
+  useLayoutEffect(() => {
+    if (item === null || busy.current || records.answer.data === null) return
+    setGone(current === undefined)
+    if (current !== undefined) meet(current)
+  }, [current])
+
+  const save = async () => {
+    const all = Object.fromEntries(fields.map(field => [field.name, fromText(field, values[field.name])]))
+    if (item === null || gone) return records.add({ ...start, ...all })
+    if (touched.length === 0) return undefined
+    const names = touched.map(({ name }) => name)
+    const only = from => Object.fromEntries(names.map(name => [name, from[name]]))
+    return records.change(item.id, only(all), only(base))
+  }
+  const submit = async event => {
+    event.preventDefault()
+    if (busy.current) return
+    if (Object.keys(theirs).length > 0) return place.current.querySelector('.clash button')?.focus()
+    busy.current = true
+    setTrouble(null)
+    try {
+      await save()
+      keepDraft(key, false)
+      toast(item === null || gone ? 'Added.' : 'Saved.')
+      onClose()
+    } catch (problem) {
+      if (problem.status === 409 && problem.answer?.item) {
+        if (!meet(problem.answer.item)) setTrouble(problem)
+      } else if (problem.status === 404 && item !== null) setGone(true)
+      else setTrouble(problem)
+    } finally {
+      busy.current = false
+    }
+  }
+  const decide = (field, mine) => {
+    const { [field.name]: value, ...others } = theirs
+    setBase({ ...base, [field.name]: value })
+    if (!mine) setValues({ ...values, [field.name]: asText(field, value) })
+    setTheirs(others)
+    place.current.querySelector(`[name="${field.name}"]`)?.focus()
+  }
+  const startOver = () => {
+    setValues(textsOf(fields, current ?? item ?? start))
+    setBase(current ?? item ?? start)
+    setTheirs({})
+    place.current.querySelector('[name]')?.focus()
+  }
+  const cancel = () => {
+    keepDraft(key, false)
+    onClose()
+  }
+  const action = gone ? 'Add it again' : item === null ? 'Add' : 'Save'
+  return html`
+    <${Dialog} label=${title} class="form-dialog" onClose=${onClose}>
+      <form class="form" onSubmit=${submit} ref=${place}>
+        <h2>${title}</h2>
+        ${draft && touched.length > 0 && html`<p class="kept quiet">What you wrote last time is still here. <button type="button" class="link-button" onClick=${startOver}>Start over</button></p>`}
+        ${gone && html`<div class="notice" role="alert"><span>Somebody has removed this ${what} meanwhile. What you wrote is still here.</span></div>`}
+        ${fields.map(
+          field => html`
+            <${Field} key=${field.name} field=${field} value=${values[field.name]} set=${text => setValues({ ...values, [field.name]: text })} />
+            ${field.name in theirs && html`<${Clash} field=${field} theirs=${theirs[field.name]} decide=${mine => decide(field, mine)} />`}`,
+        )}
+        ${trouble && html`<div class="notice" role="alert">${trouble.message}</div>`}
+        <div class="acts end">
+          ${children}
+          <button type="button" class="button" onClick=${cancel}>Cancel</button>
+          <button type="submit" class="button primary">${action}</button>
+        </div>
+      </form>
+    </${Dialog}>`
+}
+
+const textsOf = (fields, from) => Object.fromEntries(fields.map(field => [field.name, asText(field, from[field.name])]))
+
+const Field = ({ field, value, set }) => {
+  const { name, label, kind = 'line', most, required, hint, choices = [], known = [] } = field
+  const common = {
+    ...{ class: 'input', name, value, onInput: event => set(event.target.value) },
+    ...(hint && { 'aria-describedby': `hint-${name}` }),
+  }
+  return html`
+    <div class="field-label">
+      <label for=${`field-${name}`}>${label}</label>
+      ${kind === 'long' && html`<textarea id=${`field-${name}`} ...${common} rows="4" dir="auto" maxlength=${most} required=${required}></textarea>`}
+      ${kind === 'choice' && html`<select id=${`field-${name}`} ...${common}>${choices.map(([one, words]) => html`<option key=${one} value=${one}>${words}</option>`)}</select>`}
+      ${kind === 'day' && html`<input id=${`field-${name}`} type="date" ...${common} />`}
+      ${
+        (kind === 'line' || kind === 'tags') &&
+        html`<input id=${`field-${name}`} ...${common} autocomplete="off" dir="auto" maxlength=${most} required=${required} list=${known.length > 0 ? `known-${name}` : undefined} />
+        ${known.length > 0 && html`<datalist id=${`known-${name}`}>${known.map(one => html`<option key=${one} value=${one}></option>`)}</datalist>`}`
+      }
+      ${hint && html`<span class="quiet" id=${`hint-${name}`}>${hint}</span>`}
+    </div>`
+}
+
+const Clash = ({ field, theirs, decide }) => {
+  const text = asText(field, theirs)
+  const words = field.choices?.find(([one]) => one === text)?.[1] ?? text
+  return html`
+    <div class="clash" role="alert">
+      <p>Meanwhile somebody else wrote for ${field.label}:</p>
+      <blockquote dir="auto">${isEmpty(words) ? '(nothing)' : words}</blockquote>
+      <div class="acts">
+        <button type="button" class="button small" onClick=${() => decide(true)}>Keep mine</button>
+        <button type="button" class="button small" onClick=${() => decide(false)}>Take theirs</button>
+      </div>
+    </div>`
+}
+
+const recall = key => {
+  try {
+    return JSON.parse(sessionStorage.getItem(key))
+  } catch {
+    return null // the browser keeps nothing, or somebody else wrote it
+  }
+}
+const keepDraft = (key, draft) => {
+  try {
+    if (draft) sessionStorage.setItem(key, JSON.stringify(draft))
+    else sessionStorage.removeItem(key)
+  } catch {
+    // The browser keeps nothing: then only an open form does.
+  }
+}
