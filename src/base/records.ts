@@ -60,10 +60,8 @@ export type Revision<One> =
 export interface Records<One extends { readonly id: string }> {
   list(): Promise<readonly One[]>
   add(record: Fields<One>): Promise<One>
-  /** Null: there is none with this id. */
-  change(id: string, change: Partial<Fields<One>>): Promise<One | null>
   /** Only if the fields of `was` still are so, or already are what they shall be. */
-  revise(id: string, change: Partial<Fields<One>>, was: Partial<Fields<One>>): Promise<Revision<One>>
+  change(id: string, change: Partial<Fields<One>>, was?: Partial<Fields<One>>): Promise<Revision<One>>
   /** What it was at last; null: there is none with this id. */
   remove(id: string): Promise<One | null>
   /** Brings back one of those removed last, whole and under its id; null: it is not known any more. */

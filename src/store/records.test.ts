@@ -40,8 +40,11 @@ test('what is added is there at once, in the file a moment later, and after a re
   expect(onDisk()).toEqual([one])
   expect(statSync(path).mode & 0o777).toBe(0o600)
   expect(await openBrain(parts()).list()).toEqual([one])
-  expect(await brain.change(one.id, { content: 'Ada likes coffee' })).toMatchObject({ content: 'Ada likes coffee' })
-  expect(await brain.change('nobody', { content: 'x' })).toBeNull()
+  expect(await brain.change(one.id, { content: 'Ada likes coffee' })).toMatchObject({
+    type: 'changed',
+    item: { content: 'Ada likes coffee' },
+  })
+  expect(await brain.change('nobody', { content: 'x' })).toEqual({ type: 'gone' })
   expect(await brain.remove(one.id)).toMatchObject({ id: one.id, content: 'Ada likes coffee' })
   expect(await brain.remove(one.id)).toBeNull()
   await brain.flush()
@@ -139,18 +142,18 @@ test('a change of what somebody else has changed meanwhile is not made', async (
   await brain.flush()
   writeFileSync(path, JSON.stringify(onDisk().map(one => ({ ...one, content: 'cocoa' }))))
   const change = { content: 'coffee' }
-  expect(await brain.revise(id, change, { content: 'tea' })).toMatchObject({
+  expect(await brain.change(id, change, { content: 'tea' })).toMatchObject({
     type: 'conflict',
     item: { content: 'cocoa' },
   })
-  expect(await brain.revise(id, { category: 'taste' }, { category: '' })).toMatchObject({
+  expect(await brain.change(id, { category: 'taste' }, { category: '' })).toMatchObject({
     type: 'changed',
     item: { content: 'cocoa', category: 'taste' },
   })
-  expect(await brain.revise(id, change, { content: 'cocoa', tags: [] })).toMatchObject({ type: 'changed' })
+  expect(await brain.change(id, change, { content: 'cocoa', tags: [] })).toMatchObject({ type: 'changed' })
   // Said a second time, after an answer that was lost on the way.
-  expect(await brain.revise(id, change, { content: 'cocoa' })).toMatchObject({ type: 'changed', item: change })
-  expect(await brain.revise('nobody', change, {})).toEqual({ type: 'gone' })
+  expect(await brain.change(id, change, { content: 'cocoa' })).toMatchObject({ type: 'changed', item: change })
+  expect(await brain.change('nobody', change, {})).toEqual({ type: 'gone' })
 })
 
 test('what loses against a change of the same field in the same moment is kept beside the file, and told', async () => {

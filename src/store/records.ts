@@ -4,7 +4,7 @@ import { appendFile, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual as same } from 'node:util'
-import type { Fields, Records } from '../base/records.ts'
+import type { Records } from '../base/records.ts'
 import { replaceWhole, signatureOf } from './files.ts'
 import { byId, type Clash, type Entries, isObject, merge } from './records-merge.ts'
 
@@ -150,11 +150,6 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
     return one
   }
 
-  const changed = (id: string, raw: Readonly<Record<string, unknown>>, change: Partial<Fields<One>>): One => {
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    return put(id, { ...raw, ...given, updatedAt: new Date(now()).toISOString() })
-  }
-
   return {
     list: () => edit(() => [...entries].flatMap(([id, raw]) => shown(id, raw) ?? [])),
     add: record =>
@@ -163,12 +158,7 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
         const id = newId()
         return put(id, { id, ...record, createdAt: at, updatedAt: at })
       }),
-    change: (id, change) =>
-      edit(() => {
-        const raw = entries.get(id)
-        return isObject(raw) && shown(id, raw) ? changed(id, raw, change) : null
-      }),
-    revise: (id, change, was) =>
+    change: (id, change, was = {}) =>
       edit(() => {
         const raw = entries.get(id)
         const item = shown(id, raw)
@@ -176,7 +166,9 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
         const moved = (Object.keys(was) as (keyof typeof was & keyof One)[]).some(
           field => !same(item[field], was[field]) && !(field in change && same(item[field], change[field])),
         )
-        return moved ? { type: 'conflict', item } : { type: 'changed', item: changed(id, raw, change) }
+        if (moved) return { type: 'conflict', item }
+        const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+        return { type: 'changed', item: put(id, { ...raw, ...given, updatedAt: new Date(now()).toISOString() }) }
       }),
     remove: id =>
       edit(() => {
@@ -185,7 +177,7 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
         if (!isObject(raw) || !item) return null
         removed.delete(id)
         removed.set(id, raw)
-        for (const [oldest] of removed) if (removed.size > mostRemoved) removed.delete(oldest)
+        for (const oldest of removed.keys()) if (removed.size > mostRemoved) removed.delete(oldest)
         entries.delete(id)
         touch()
         return item

@@ -1,13 +1,12 @@
 // Facts, tasks and finds in a real browser before the real gateway: the owner, the agent and an editor at the same files.
 import { readFileSync, renameSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { source as axe } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openPlace, type Place } from './whole.ts'
 
 type Raw = Record<string, unknown>
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const phone = { viewport: { width: 360, height: 780 }, hasTouch: true, isMobile: true }
 
 const at = '2026-11-16T09:00:00.000Z'

@@ -49,10 +49,15 @@ export const Removed = ({ records }) => {
   // The row with the focus is gone: here is where one goes on.
   useEffect(() => undo.current?.focus(), [removed?.id])
   if (removed === null) return null
+  const goOn = () => document.querySelector('#page h1')?.focus()
+  const dismiss = () => {
+    forgetRemoved()
+    goOn()
+  }
   const bringBack = async () => {
     try {
       await restore()
-      document.querySelector('#page h1')?.focus()
+      goOn()
     } catch (problem) {
       setTrouble(problem)
     }
@@ -61,7 +66,7 @@ export const Removed = ({ records }) => {
     <div class="removed" role="status">
       <span class="grow">${trouble ? trouble.message : `“${shortened(removed.name)}” is removed.`}</span>
       <button type="button" class="link-button" ref=${undo} onClick=${bringBack}>Undo</button>
-      <button type="button" class="link-button" onClick=${forgetRemoved}>Dismiss</button>
+      <button type="button" class="link-button" onClick=${dismiss}>Dismiss</button>
     </div>`
 }
 

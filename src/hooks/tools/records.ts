@@ -5,12 +5,13 @@ import {
   type ContentState,
   contentStates,
   type Fact,
+  type Fields,
   isDay,
   type Records,
   type TaskState,
   taskStates,
 } from '../../base/records.ts'
-import type { Tool } from '../../base/tools.ts'
+import type { Caller, Tool, ToolAnswer } from '../../base/tools.ts'
 import { done, excerpt, limited, lines, refused, tool } from './tool.ts'
 
 /** What a name says by itself is not said again: the whole list goes with every turn. */
@@ -20,6 +21,7 @@ const usual = (wanted: number | undefined) => limited(wanted, 20, 200)
 const unknown = (what: string, id: string) => refused(`There is no ${what} ${JSON.stringify(id.slice(0, 80))}.`)
 
 export function brainTools(facts: Records<Fact>): readonly Tool[] {
+  const view = openView(facts, factLine)
   const about = {
     type: { type: 'string', about: 'such as preference' },
     category: { type: 'string', about: 'such as work' },
@@ -41,16 +43,14 @@ export function brainTools(facts: Records<Fact>): readonly Tool[] {
       about: 'Facts of the brain that have these words.',
       takes: { query: { type: 'string', about: 'words', required: true }, limit },
       readOnly: true,
-      async call({ query, limit }) {
+      async call({ query, limit }, caller) {
         const words = query.toLowerCase().split(/\s+/).filter(Boolean)
         const found = (await facts.list())
           .map(fact => ({ fact, hits: words.filter(word => textOf(fact).includes(word)).length }))
           .filter(({ hits }) => hits > 0)
           .sort((a, b) => b.hits - a.hits)
-        return lines(
-          'Nothing was found.',
-          found.slice(0, usual(limit)).map(({ fact }) => factLine(fact)),
-        )
+          .map(({ fact }) => fact)
+        return view.show(caller, found.slice(0, usual(limit)), 'Nothing was found.')
       },
     }),
     tool({
@@ -58,9 +58,9 @@ export function brainTools(facts: Records<Fact>): readonly Tool[] {
       about: 'The newest facts of the brain.',
       takes: { category: { type: 'string', about: 'only these' }, limit },
       readOnly: true,
-      async call({ category, limit }) {
+      async call({ category, limit }, caller) {
         const all = (await facts.list()).filter(fact => category === undefined || fact.category === category)
-        return lines('There are none.', newest(all).slice(0, usual(limit)).map(factLine))
+        return view.show(caller, newest(all).slice(0, usual(limit)), 'There are none.')
       },
     }),
     tool({
@@ -68,10 +68,7 @@ export function brainTools(facts: Records<Fact>): readonly Tool[] {
       about: 'Changes a fact of the brain.',
       takes: { id, content: { type: 'string', about: 'the fact' }, ...about },
       ownerOnly: true,
-      async call({ id, ...change }) {
-        const fact = await facts.change(id, given(change))
-        return fact ? done(`Changed: ${factLine(fact)}`) : unknown('fact', id)
-      },
+      call: ({ id, ...change }, caller) => view.change(caller, id, given(change), 'fact'),
     }),
     tool({
       name: 'brain_remove',
@@ -84,6 +81,7 @@ export function brainTools(facts: Records<Fact>): readonly Tool[] {
 }
 
 export function taskTools(tasks: Records<BoardTask>): readonly Tool[] {
+  const view = openView(tasks, taskLine)
   const status = { type: 'string', about: '', oneOf: taskStates } as const
   const due = { type: 'string', about: 'such as 2026-11-16' } as const
   const stateOf = (status: string | undefined) => taskStates.find(state => state === status)
@@ -110,9 +108,9 @@ export function taskTools(tasks: Records<BoardTask>): readonly Tool[] {
       about: 'The tasks of the board.',
       takes: { status, limit },
       readOnly: true,
-      async call({ status, limit }) {
+      async call({ status, limit }, caller) {
         const all = (await tasks.list()).filter(task => status === undefined || task.status === status)
-        return lines('There are none.', newest(all).slice(0, usual(limit)).map(taskLine))
+        return view.show(caller, newest(all).slice(0, usual(limit)), 'There are none.')
       },
     }),
     tool({
@@ -126,10 +124,9 @@ export function taskTools(tasks: Records<BoardTask>): readonly Tool[] {
         due,
       },
       ownerOnly: true,
-      async call({ id, title, notes, status, due }) {
+      async call({ id, title, notes, status, due }, caller) {
         if (!isDay(due ?? '')) return noDay
-        const task = await tasks.change(id, given({ title, notes, status: stateOf(status), due }))
-        return task ? done(`Changed: ${taskLine(task)}`) : unknown('task', id)
+        return view.change(caller, id, given({ title, notes, status: stateOf(status), due }), 'task')
       },
     }),
     tool({
@@ -143,6 +140,7 @@ export function taskTools(tasks: Records<BoardTask>): readonly Tool[] {
 }
 
 export function contentTools(content: Records<ContentItem>): readonly Tool[] {
+  const view = openView(content, contentLine)
   const status = { type: 'string', about: '', oneOf: contentStates } as const
   const about = {
     url: { type: 'string', about: '' },
@@ -168,9 +166,9 @@ export function contentTools(content: Records<ContentItem>): readonly Tool[] {
       about: 'The newest finds.',
       takes: { status, limit },
       readOnly: true,
-      async call({ status, limit }) {
+      async call({ status, limit }, caller) {
         const all = (await content.list()).filter(item => status === undefined || item.status === status)
-        return lines('There are none.', newest(all).slice(0, usual(limit)).map(contentLine))
+        return view.show(caller, newest(all).slice(0, usual(limit)), 'There are none.')
       },
     }),
     tool({
@@ -178,10 +176,8 @@ export function contentTools(content: Records<ContentItem>): readonly Tool[] {
       about: 'Changes a find.',
       takes: { id, title: { type: 'string', about: '' }, ...about },
       ownerOnly: true,
-      async call({ id, status, ...change }) {
-        const item = await content.change(id, given({ ...change, status: stateOf(status) }))
-        return item ? done(`Changed: ${contentLine(item)}`) : unknown('find', id)
-      },
+      call: ({ id, status, ...change }, caller) =>
+        view.change(caller, id, given({ ...change, status: stateOf(status) }), 'find'),
     }),
     tool({
       name: 'content_remove',
@@ -191,6 +187,53 @@ export function contentTools(content: Records<ContentItem>): readonly Tool[] {
       call: async ({ id }) => ((await content.remove(id)) ? done('It is gone.') : unknown('find', id)),
     }),
   ]
+}
+
+/**
+ * What each conversation has been shown, for its agent remembers it over many turns: it changes nothing that somebody else has
+ * changed since, unless it says so a second time.
+ */
+function openView<One extends { readonly id: string }>(records: Records<One>, lineOf: (one: One) => string) {
+  /** The least recently used first. */
+  const shown = new Map<string, Map<string, One>>()
+  const note = ({ lane }: Caller, all: readonly One[]) => {
+    const own = shown.get(lane) ?? new Map<string, One>()
+    shown.delete(lane)
+    shown.set(lane, own)
+    for (const one of all) {
+      own.delete(one.id)
+      own.set(one.id, one)
+    }
+    forgetOldest(own, 1000)
+    forgetOldest(shown, 100)
+  }
+  return {
+    show(caller: Caller, all: readonly One[], empty: string): ToolAnswer {
+      note(caller, all)
+      return lines(empty, all.map(lineOf))
+    },
+    async change(caller: Caller, id: string, change: Partial<Fields<One>>, what: string): Promise<ToolAnswer> {
+      const seen = shown.get(caller.lane)?.get(id)
+      const fields = Object.keys(change) as (keyof Fields<One>)[]
+      const was = seen && (Object.fromEntries(fields.map(field => [field, seen[field]])) as Partial<Fields<One>>)
+      const revision = await records.change(id, change, was)
+      if (revision.type === 'gone') return unknown(what, id)
+      note(caller, [revision.item])
+      const line = lineOf(revision.item)
+      return revision.type === 'changed'
+        ? done(`Changed: ${line}`)
+        : refused(
+            `Somebody else has changed it since you looked: ${line}\nNothing was written. Call again to replace that.`,
+          )
+    },
+  }
+}
+
+function forgetOldest(all: Map<string, unknown>, most: number): void {
+  for (const key of all.keys()) {
+    if (all.size <= most) return
+    all.delete(key)
+  }
 }
 
 type Given<T> = { [Name in keyof T]?: Exclude<T[Name], undefined> }

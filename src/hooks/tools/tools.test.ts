@@ -23,13 +23,15 @@ function records<One extends { readonly id: string }>(): Records<One> {
       all.set(one.id, one)
       return one
     },
-    async change(id, change) {
+    async change(id, change, was = {}) {
       const one = all.get(id)
-      if (!one) return null
-      all.set(id, { ...one, ...change })
-      return { ...one, ...change }
+      if (!one) return { type: 'gone' }
+      const fields = Object.keys(was) as (keyof typeof was & keyof One)[]
+      if (fields.some(field => one[field] !== was[field])) return { type: 'conflict', item: one }
+      const item = { ...one, ...change }
+      all.set(id, item)
+      return { type: 'changed', item }
     },
-    revise: () => Promise.reject(new Error('not by tools')),
     restore: () => Promise.reject(new Error('not by tools')),
     async remove(id) {
       const one = all.get(id) ?? null
@@ -239,6 +241,22 @@ test('facts and tasks are added, found, changed and removed by the owner; guests
   expect((await guest('tasks_list', { status: 'done' })).text).toBe('- r1 (done): Write')
   expect((await guest('tasks_add', { title: 'x' })).ok).toBe(false)
   expect((await owner('tasks_remove', { id: 'r1' })).ok).toBe(true)
+})
+
+test('what somebody else has changed since the agent looked is not replaced unawares', async () => {
+  const { turn } = rig()
+  const [earlier, owner, other] = [turn(true), turn(true), turn(true, 'discord:2')]
+  await earlier('tasks_add', { title: 'Write' })
+  await earlier('tasks_list')
+  await other('tasks_update', { id: 'r1', title: 'Write it down' })
+  expect((await owner('tasks_update', { id: 'r1', notes: 'today' })).ok).toBe(true)
+  await other('tasks_update', { id: 'r1', title: 'Write it all down' })
+  expect(await owner('tasks_update', { id: 'r1', title: 'Write it up' })).toEqual({
+    ok: false,
+    text: expect.stringContaining('since you looked: - r1 (todo): Write it all down — today'),
+  })
+  expect(await owner('tasks_update', { id: 'r1', title: 'Write it up' })).toMatchObject({ ok: true })
+  expect((await turn(true, 'discord:3')('tasks_update', { id: 'r1', title: 'Write' })).ok).toBe(true)
 })
 
 test('a task may be due on a day of the calendar, and on no other', async () => {

@@ -43,7 +43,7 @@ const routesTo = <One extends { readonly id: string }>(
       const body = await (await bodies()).readChange(exchange.request, bodyBytes)
       if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
       const { change, was = {} } = body.value
-      const revision = await records.revise(id, change, was)
+      const revision = await records.change(id, change, was)
       if (revision.type === 'gone') return gone(exchange)
       if (revision.type === 'changed') return replyJson(exchange, 200, { item: revision.item })
       const error = `Somebody else has changed this ${what} meanwhile. Nothing was written.`

@@ -170,7 +170,7 @@ const QuickAdd = ({ status, records }) => {
     busy.current = true
     try {
       await records.add({ title: title.trim(), status })
-      setTitle('')
+      setTitle(typed => (typed === title ? '' : typed))
     } catch (problem) {
       toast(problem.message, 'bad')
     }
