@@ -35,10 +35,7 @@ const call = async (path, options, asked = answerTo(path, options)) => {
     throw new Trouble('The gateway does not answer. Is it running?', 0)
   }
   if (answer.ok && answer.body !== null) return answer.body
-  throw new Trouble(wordsFor(answer.status, answer.body), answer.status)
-  const body = await response.json().catch(() => null) // a proxy may answer with a page
-  if (response.ok && body !== null) return body
-  throw new Trouble(wordsFor(response.status, body), response.status, body)
+  throw new Trouble(wordsFor(answer.status, answer.body), answer.status, answer.body)
 }
 
 const wordsFor = (status, body) => {

@@ -103,7 +103,7 @@ const begin = () => {
   render(html`<${Page} />`, place)
   render(html`<${Over} />`, document.getElementById('over'))
 }
-const opened = readAddress().page
+const opened = readShown().page
 // The bones of the document stand until then: to draw others in their place would only take time.
 pages[opened]
   .load()
