@@ -63,7 +63,7 @@ export function openMission({ live, db, clock, tell, inbox, usage, jobs, status 
 
   const desk: MissionDesk = {
     activity,
-    followFiles: listener => followFiles(live.current().configDir, ['', 'skills'], listener),
+    followFiles: listener => followFiles(live.current().configDir, ['', 'skills/*'], listener),
     pulse: () => ({ status: status(), running: running() }),
     event: timeline.view,
     async overview() {

@@ -41,3 +41,21 @@ test('a folder in it is told of by its path, one that is not there is no trouble
   await new Promise(done => setTimeout(done, 100))
   expect([...heard]).toEqual([])
 })
+
+test('all folders in a folder are followed, also those that come later and those that come back', async () => {
+  const { dir, heard } = follow(['skills/*'])
+  const skill = join(dir, 'skills/cooking')
+  for (const text of ['first', 'again']) {
+    mkdirSync(skill)
+    await expect.poll(() => heard.has('skills/cooking'), { timeout: 5000 }).toBe(true)
+    writeFileSync(join(skill, 'SKILL.md'), text)
+    await expect.poll(() => heard.has('skills/cooking/SKILL.md'), { timeout: 5000 }).toBe(true)
+    heard.clear()
+    await writeWhole(join(skill, 'SKILL.md'), `${text} and more`)
+    await expect.poll(() => heard.has('skills/cooking/SKILL.md'), { timeout: 5000 }).toBe(true)
+    rmSync(skill, { recursive: true })
+    await expect.poll(() => heard.has('skills/cooking'), { timeout: 5000 }).toBe(true)
+    await new Promise(done => setTimeout(done, 50))
+    heard.clear()
+  }
+})

@@ -1,24 +1,64 @@
 // Tells which files of the workspace change, for whoever shows them. Only while somebody asks to be told.
-import { type FSWatcher, watch } from 'node:fs'
+import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs'
 import { join } from 'node:path'
 
-/** Folders and not files: a watcher of a file goes deaf when it is replaced. `''` is the workspace itself. */
+/** Each folder has a watcher of its own in the kernel. */
+const mostFolders = 200
+
+/**
+ * Folders and not files: a watcher of a file goes deaf when it is replaced. `''` is the workspace itself; `skills/*` are all folders
+ * in skills/, also those that come later.
+ */
 export function followFiles(dir: string, folders: readonly string[], listener: (file: string) => void): () => void {
-  const watchers = folders.flatMap(folder => {
+  const watchers = new Map<string, FSWatcher>()
+
+  function follow(folder: string, touched: (name: string) => void): void {
+    if (watchers.has(folder) || watchers.size >= mostFolders) return
     try {
       const watcher: FSWatcher = watch(join(dir, folder), { persistent: false }, (_, name) => {
-        if (name !== null && !isPassing(name)) listener(folder === '' ? name : `${folder}/${name}`)
+        if (name !== null && !isPassing(name)) touched(name)
       })
       watcher.on('error', () => watcher.close())
-      return watcher
+      watchers.set(folder, watcher)
     } catch {
-      return [] // the folder is not there: a page that is loaded again sees what it holds
+      // The folder is not there: a page that is loaded again sees what it holds.
     }
-  })
+  }
+
+  function followAllIn(folder: string): void {
+    const enter = (name: string) => {
+      const inner = `${folder}/${name}`
+      if (isFolder(join(dir, inner))) follow(inner, file => listener(`${inner}/${file}`))
+    }
+    follow(folder, name => {
+      listener(`${folder}/${name}`)
+      // It has come, or gone, or another one has taken its place.
+      watchers.get(`${folder}/${name}`)?.close()
+      watchers.delete(`${folder}/${name}`)
+      enter(name)
+    })
+    for (const name of namesIn(join(dir, folder))) enter(name)
+  }
+
+  for (const folder of folders) {
+    if (folder.endsWith('/*')) followAllIn(folder.slice(0, -2))
+    else follow(folder, name => listener(folder === '' ? name : `${folder}/${name}`))
+  }
   return () => {
-    for (const watcher of watchers) watcher.close()
+    for (const watcher of watchers.values()) watcher.close()
+    watchers.clear()
   }
 }
+
+const namesIn = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // it is not there
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
 /** Drafts of whole writes, and what editors leave for a moment. */
 const isPassing = (name: string) => name.endsWith('.tmp') || name.endsWith('~') || name.startsWith('.')
