@@ -18,6 +18,7 @@ import {
   capabilities,
   composePrompt,
   describeSender,
+  openSkillsDesk,
   openWorkspace,
   recallHistory,
   wordsOf,
@@ -117,6 +118,12 @@ export async function buildGateway(parts: BuildParts) {
     dir: config.configDir,
     tell,
     shippedSkills: join(productRoot(), 'templates/skills'),
+    approved: file => remembering.keeper.approved(file),
+  })
+
+  const skills = openSkillsDesk({
+    dir: config.configDir,
+    templates: join(productRoot(), 'templates'),
     approved: file => remembering.keeper.approved(file),
   })
 
@@ -342,6 +349,7 @@ export async function buildGateway(parts: BuildParts) {
     pairing,
     sessions: openSessionsDesk(sessions, conversations, clock),
     desk,
+    skills,
     mission: mission.desk,
     talks,
     tell,

@@ -298,6 +298,8 @@ async function listen(
         memory: gateway.remembering.memory,
         agents: gateway.subagents,
         records: gateway.remembering,
+        files: gateway.remembering.keeper.own,
+        skills: gateway.skills,
         tools: gateway.desk,
         mission: gateway.mission,
         talks: gateway.talks,

@@ -1,5 +1,6 @@
 // The folder of markdown files that says who the agent is. Read afresh for every turn; the files are the only state.
 import { join } from 'node:path'
+import { promptRoom as fileLimit } from '../base/files.ts'
 import type { Tell } from '../base/signal.ts'
 import { type Bootstrapped, bootstrap, createFile } from './bootstrap.ts'
 import { type Excerpt, excerptOf, type Found, noted, readExcerpt, shareRoom } from './excerpt.ts'
@@ -17,7 +18,6 @@ export interface Workspace {
   skills(): Promise<string>
 }
 
-const fileLimit = 64 * 1024
 const totalLimit = 256 * 1024
 
 export interface WorkspaceParts {

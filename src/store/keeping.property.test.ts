@@ -11,7 +11,7 @@ type Step =
   | { readonly do: 'begin'; readonly who: Who }
   | { readonly do: 'end' | 'approve' | 'deny' | 'undo'; readonly which: number }
   | { readonly do: 'write' | 'remove'; readonly at: number }
-  | { readonly do: 'remember'; readonly which: number }
+  | { readonly do: 'remember' | 'save'; readonly which: number }
   | { readonly do: 'restart' }
 
 const which = fc.nat({ max: 20 })
@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ do: fc.constantFrom('approve' as const, 'deny' as const, 'undo' as const), which }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('remember' as const), which }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('remember' as const, 'save' as const), which }) },
   { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
 )
 
@@ -80,6 +80,18 @@ async function run(world: World, one: Step): Promise<void> {
       const line = `line ${world.next++}`
       if (turn?.who === 'guest') world.suspicious.add(`- ${line}`)
       if (turn) expect(await keeper.remember(line, callerOf(turn.taken))).toMatchObject({ ok: true })
+      return
+    }
+    case 'save': {
+      world.stood.add(stage.text() ?? '')
+      const seen = await keeper.own.read('memory.md')
+      if (seen.type !== 'text') throw new Error('the owner cannot read it')
+      const lines = linesOf(seen.text)
+      lines.splice(one.which % (lines.length + 1), 1, `line ${world.next++}`)
+      const text = lines.map(each => `${each}\n`).join('')
+      expect(await keeper.own.write('memory.md', text, seen.version)).toMatchObject({ type: 'written' })
+      expect(stage.text()).toBe(text)
+      world.stood.add(text)
       return
     }
     case 'restart': {

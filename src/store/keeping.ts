@@ -1,5 +1,6 @@
 // The keeper of the files that say who the agent is: knows who changed them, and puts back what was changed on a stranger's words.
 import type { LaneKey, NewEvent } from '../base/event.ts'
+import type { OwnFiles } from '../base/files.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { MemoryChange, MemoryLog } from '../base/memory.ts'
 import type { Tell } from '../base/signal.ts'
@@ -8,6 +9,7 @@ import { absent, type Change, type Changes, isTooLong, isUnkept, shownChange, ty
 import { byHand, type Doer, doerOf, together } from './doer.ts'
 import { asideNameFor, type Found, openKeptFiles } from './kept-files.ts'
 import { type MemoryEdits, openMemoryLog } from './memory-log.ts'
+import { openOwnFiles } from './own-files.ts'
 
 export interface KeeperParts {
   /** The workspace. */
@@ -40,6 +42,8 @@ export interface Keeper extends MemoryLog, MemoryEdits {
    * on the disk. What takes effect while a turn runs must ask: by the end of the turn, when the file is put back, it would be too late.
    */
   approved(file: string): string | null | undefined
+  /** The files as the owner edits them in a window. */
+  readonly own: OwnFiles
   /** What the agent should hear in the next turn of this lane; told once. */
   noteFor(lane: LaneKey): string | null
 }
@@ -294,14 +298,15 @@ export function openKeeper(parts: KeeperParts): Keeper {
     }
   }
 
+  const inDoubt = (file: string): boolean =>
+    [...present, ...(blamed.get(file) ?? [])].some(({ owner }) => !owner) && !isUnkept(standingIn(file))
+
   return {
     ...openMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown }),
+    own: openOwnFiles({ dir: parts.dir, files, changes, known, standingIn, inDoubt, settle, inOrder, shown }),
     attend,
     catchUp: () => inOrder(catchUp),
-    approved(file) {
-      const doubtful = [...present, ...(blamed.get(file) ?? [])].some(({ owner }) => !owner)
-      return doubtful && !isUnkept(standingIn(file)) ? standingIn(file).text : undefined
-    },
+    approved: file => (inDoubt(file) ? standingIn(file).text : undefined),
     noteFor(lane) {
       const note = notes.get(lane) ?? null
       notes.delete(lane)

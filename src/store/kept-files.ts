@@ -4,6 +4,7 @@ import {
   type BigIntStats,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -147,6 +148,10 @@ export function openKeptFiles(dir: string): KeptFiles {
   /** Where a file is to be written. Throws rather than leave the workspace. */
   async function wayTo(file: string): Promise<string> {
     const path = join(dir, file)
+    let there = dirname(path)
+    while (!existsSync(there)) there = dirname(there)
+    // Also the folders on the way: they would be made on the other side of a link.
+    if (!isInside(join(realpathSync(there), sep))) throw new Error(`${file} is not inside the workspace`)
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     const target = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()
       ? linked(path)

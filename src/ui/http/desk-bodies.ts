@@ -63,6 +63,12 @@ const memoryOrder = v.pipe(
   onlyOneOf(['sync', 'undo', 'approve', 'deny']),
 )
 
+const fileOrder = v.object({
+  name: text(200),
+  text: v.nullable(v.string('must be a string, or null to remove the file')),
+  version: v.nullable(v.pipe(v.string('must be a string or null'), v.maxLength(200, 'is no version'))),
+})
+
 /** Each rejects only when the connection breaks. */
 export const readJobOrder = (request: IncomingMessage, limit: number) =>
   readJson(
@@ -79,3 +85,6 @@ export const readMemoryOrder = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, memoryOrder, '{"sync":true}, {"undo":ID or null}, {"approve":ID} or {"deny":ID}')
 
 export const readStop = (request: IncomingMessage, limit: number) => readJson(request, limit, stop, '{"stop":"ID"}')
+
+export const readFileOrder = (request: IncomingMessage, limit: number) =>
+  readJson(request, limit, fileOrder, '{"name":"memory.md","text":"…","version":"… as it was read, or null"}')

@@ -2,6 +2,7 @@
 
 import type { MissionDesk } from '../../base/activity.ts'
 import type { SubAgents } from '../../base/agents.ts'
+import type { OwnFiles, SkillsDesk } from '../../base/files.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
@@ -38,6 +39,8 @@ export interface HttpOptions {
   readonly memory?: MemorySearch & MemoryLog
   readonly agents?: Pick<SubAgents, 'list' | 'stop'>
   readonly records?: OwnersRecords
+  readonly files?: OwnFiles
+  readonly skills?: SkillsDesk
   /** What the owner's window shows; missing: there is none. */
   readonly mission?: MissionDesk
   /** The conversations of WebChat; missing: they are not listed or searched. */

@@ -6,6 +6,7 @@ import type { MessageReply } from '../../base/socket.ts'
 import { approvalInWords, denialInWords } from '../pairing.ts'
 import type { Assets } from './assets.ts'
 import { deskRoutes } from './desks.ts'
+import { fileRoutes } from './files.ts'
 import { tokenCookie } from './guard.ts'
 import { openHooks } from './hooks.ts'
 import { missionRoutes } from './mission.ts'
@@ -60,6 +61,7 @@ export const makeRoutes = (
     ...missionRoutes(options, limits),
     ...talkRoutes(options),
     ...recordRoutes(options, limits),
+    ...fileRoutes(options),
     // Open as far as the token goes: they ask for a key of their own.
     ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
   }
