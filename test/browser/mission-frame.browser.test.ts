@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { connected, page, reopen, shows, stage, trouble, visit } from './owner.ts'
 
-const names = ['overview', 'activity', 'schedule', 'agents', 'sessions', 'memory', 'usage', 'pairing']
+const names = ['overview', 'activity', 'schedule', 'agents', 'sessions', 'memory', 'skills', 'usage', 'pairing']
 
 test('the line is lost with the gateway and comes back with it, with what was missed', async () => {
   await visit('activity')
@@ -141,12 +141,12 @@ test('everything is done by keyboard alone, with a name and a visible focus', as
   await expect.poll(() => page.locator(':focus').textContent()).toBe('Cancel')
   await page.keyboard.press('Escape')
   await expect.poll(() => page.locator(':focus').getAttribute('aria-label')).toBe('Remove inbox')
-  await page.getByRole('link', { name: 'Memory' }).focus()
+  await page.getByRole('link', { name: 'Memory & persona' }).focus()
   await page.keyboard.press('Enter')
-  await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Memory')
-  expect(await page.getByRole('link', { name: 'Memory' }).getAttribute('aria-current')).toBe('page')
+  await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Memory & persona')
+  expect(await page.getByRole('link', { name: 'Memory & persona' }).getAttribute('aria-current')).toBe('page')
   await page.keyboard.press('Tab')
-  expect(await page.locator(':focus').textContent()).toBe('Read all again')
+  expect((await page.locator(':focus').textContent())?.trim()).toBe('Files')
   expect(trouble).toEqual([])
 })
 

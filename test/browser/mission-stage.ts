@@ -10,6 +10,7 @@ import type { PairingList } from '../../src/base/pairing.ts'
 import type { SessionView } from '../../src/base/sessions.ts'
 import { tokenCookie } from '../../src/ui/http/guard.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
+import { fakeFiles, fakeSkills } from '../fakes/own-files.ts'
 import { sample } from './mission-sample.ts'
 import { token } from './stage.ts'
 
@@ -165,6 +166,13 @@ const desksOf = (world: World, orders: unknown[]) => {
         return { ok: true, lanes: gone.map(({ lane }) => lane) } as const
       },
     },
+    files: fakeFiles({
+      'memory.md': '# Memory\n\n- The hose is behind the house\n',
+      'identity.md': '# Identity\n',
+      'skills/tea/SKILL.md': '---\nname: tea\ndescription: Makes tea.\n---\n',
+      'skills/cold/SKILL.md': 'Cold.\n',
+    }).files,
+    skills: fakeSkills,
     memory: {
       search: async (query: string) => world.hits.filter(({ snippet }) => snippet.toLowerCase().includes(query)),
       sync: async () => ({ documents: 812, changed: 3 }),

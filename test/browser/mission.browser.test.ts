@@ -231,11 +231,14 @@ test('a conversation begins anew, the others stay', async () => {
 })
 
 test('memory is searched, and its changes are approved, denied and undone', async () => {
-  await visit('memory')
+  await visit('memory?tab=search')
   await page.getByLabel('Search the memory').fill('backup')
   await shows('[aria-label="Found"] mark', 'backup')
   await shows('.snippet', '<img src=x onerror=alert(1)>')
   expect(await page.locator('.snippet img').count()).toBe(0)
+  await press('Read all again')
+  await shows('#toast', '812 documents looked at, 3 had changed.')
+  await page.getByRole('link', { name: 'Changes 1 waiting for you' }).click()
   expect(await page.locator('.diff[open] .added').allInnerTexts()).toEqual([
     '+- The hose is behind the house\n',
     '+- Kim waters on Tuesdays\n',
@@ -253,8 +256,6 @@ test('memory is searched, and its changes are approved, denied and undone', asyn
   stage.happens({})
   await press('Deny change 10 of CLAUDE.md')
   await ordered({ deny: 10 })
-  await press('Read all again')
-  await shows('#toast', '812 documents looked at, 3 had changed.')
   expect(trouble).toEqual([])
 })
 

@@ -120,14 +120,40 @@ export const Act = ({ run, done, class: name = 'button', children, ...rest }) =>
 }
 
 let toastTimer = 0
-/** Says something once, also to screen readers. */
-export const toast = (words, tone = 'good') => {
+/**
+ * Says something once, also to screen readers.
+ * @param {string} words @param {'good' | 'bad'} [tone]
+ * @param {{ label: string, run: () => unknown }} [act] what can be done about it, as long as it is shown
+ */
+export const toast = (words, tone = 'good', act) => {
   const place = document.getElementById('toast')
   place.textContent = words
+  if (act) place.append(toastButton(place, act))
   place.dataset.tone = tone
   place.classList.add('shown')
+  const leave = () => {
+    // Whoever is about to press its button is left the time.
+    if (place.matches(':hover, :focus-within')) toastTimer = setTimeout(leave, 2000)
+    else place.classList.remove('shown')
+  }
   clearTimeout(toastTimer)
-  toastTimer = setTimeout(() => place.classList.remove('shown'), tone === 'bad' ? 8000 : 4000)
+  toastTimer = setTimeout(leave, act ? 10_000 : tone === 'bad' ? 8000 : 4000)
+}
+
+const toastButton = (place, { label, run }) => {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.textContent = label
+  button.addEventListener('click', async () => {
+    button.remove()
+    place.classList.remove('shown')
+    try {
+      await run()
+    } catch (trouble) {
+      toast(trouble.message, 'bad')
+    }
+  })
+  return button
 }
 
 /** A dialog that is open as long as it is drawn. */

@@ -1,107 +1,83 @@
-// Memory: looking for something in it, and every change of it, which can be undone, approved or denied.
-import { useEffect, useState } from 'preact/hooks'
-import { tell } from '../api.js'
+// Memory and persona: the files that make the agent who it is, every change of them, and looking for something in what it knows.
+import { useDrafts } from '../drafts.js'
+import { Editor, size } from '../editor.js'
 import { useAnswer, useNow } from '../live.js'
-import { Act, Ago, Badge, Card, Empty, Head, html, Lane, Loaded } from '../ui.js'
+import { hrefOf, useSpot } from '../spot.js'
+import { Ago, Badge, Head, html, Loaded } from '../ui.js'
 import { plural } from '../words.js'
+import { Changes, Search, useLog } from './changes.js'
+import { Choice, Desk } from './desk.js'
 
-const tones = { made: 'plain', waiting: 'busy', approved: 'good', denied: 'bad', undone: 'plain' }
-const logPage = 20
+const tabs = { files: 'Files', changes: 'Changes', search: 'Search' }
+/** Without a choice, where there is room for both. */
+const first = 'memory.md'
 
 export const Page = () => {
-  const [limit, setLimit] = useState(logPage)
-  const log = useAnswer(`/api/memory/log?limit=${limit}`, { concerns: () => true, everyMs: 60_000 })
+  const spot = useSpot('memory')
+  const tab = Object.hasOwn(tabs, spot.tab ?? '') ? spot.tab : 'files'
+  const { log, limit, onMore } = useLog()
   const now = useNow()
-  const order = async body => {
-    const result = await tell('/api/memory', body)
-    await log.load()
-    return result
-  }
+  const waiting = log.data?.changes.filter(({ state }) => state === 'waiting').length ?? 0
   return html`
-    <${Head} title="Memory" about="What the agent remembers, and each change of it.">
-      <${Act} run=${() => order({ sync: true })} done=${({ documents, changed }) => `${plural(documents, 'document')} looked at, ${changed} had changed.`}>Read all again</${Act}>
-    </${Head}>
-    <${Search} now=${now} />
-    <${Card} title="Changes">
-      <${Loaded} answer=${log} rows=${4}>
-        ${({ changes }) => html`
-          ${changes.length === 0 && html`<${Empty}>Nothing was changed yet.</${Empty}>`}
-          <ol class="changes">${changes.map(change => html`<${Change} key=${change.id} change=${change} now=${now} order=${order} />`)}</ol>
-          ${changes.length >= limit && html`<p class="centre"><button type="button" class="button" onClick=${() => setLimit(limit + logPage)}>Show older</button></p>`}`}
-      </${Loaded}>
-    </${Card}>`
+    <${Head} title="Memory & persona" about="Who the agent is and what it remembers. A change counts from its next turn on." />
+    <nav class="tabs" aria-label="Parts of this page">
+      ${Object.entries(tabs).map(
+        ([key, title]) => html`
+          <a key=${key} href=${hrefOf('memory', key === 'files' ? {} : { tab: key })} aria-current=${key === tab ? 'page' : undefined}>${title}
+            ${key === 'changes' && waiting > 0 && html` <${Badge} tone="busy">${waiting}<span class="unseen"> waiting for you</span></${Badge}>`}</a>`,
+      )}
+    </nav>
+    ${tab === 'files' && html`<${Files} chosen=${spot.file} now=${now} />`}
+    ${tab === 'changes' && html`<${Changes} log=${log} limit=${limit} onMore=${onMore} now=${now} />`}
+    ${tab === 'search' && html`<${Search} now=${now} />`}`
 }
 
-const Search = ({ now }) => {
-  const [words, setWords] = useState('')
-  const [asked, setAsked] = useState('')
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(words.trim()), 250)
-    return () => clearTimeout(timer)
-  }, [words])
-  const answer = useAnswer(asked === '' ? null : `/api/memory?q=${encodeURIComponent(asked)}&limit=20`)
-  const submit = event => {
-    event.preventDefault()
-    setAsked(words.trim())
-  }
+const Files = ({ chosen, now }) => {
+  const answer = useAnswer('/api/files', { from: file => file.endsWith('.md') })
+  const drafts = useDrafts()
   return html`
-    <form class="filters" role="search" onSubmit=${submit}>
-      <label class="field-label grow"><span class="unseen">Search the memory</span>
-        <input class="input" type="search" placeholder="Search the memory" maxlength="1000" value=${words} onInput=${event => setWords(event.target.value)} /></label>
-    </form>
-    ${
-      asked !== '' &&
-      html`<${Card} title="Found">
-        <${Loaded} answer=${answer} rows=${3}>
-          ${({ hits }) => html`
-            <p class="unseen" role="status">${plural(hits.length, 'place')} found</p>
-            ${hits.length === 0 && html`<${Empty}>Nothing fits “${asked}”.</${Empty}>`}
-            <ul class="rows">${hits.map(
-              ({ source, title, snippet, at }, place) => html`
-                <li key=${place}><div class="row"><span class="grow"><span class="asked">${title || source}</span>
-                  <span class="snippet" dir="auto">${marked(snippet)}</span>${title !== '' && html`<span class="under">${source}</span>`}</span>
-                  ${at !== null && html`<span class="quiet"><${Ago} at=${at} now=${now} /></span>`}</div></li>`,
-            )}</ul>`}
-        </${Loaded}>
-      </${Card}>`
-    }`
+    <${Loaded} answer=${answer} rows=${6}>
+      ${({ files }) => {
+        const own = files.filter(({ name }) => !name.startsWith('skills/'))
+        const open = own.find(({ name }) => name === chosen) ?? own.find(({ name }) => name === first)
+        const list = own.map(
+          file =>
+            html`<${FileChoice} key=${file.name} file=${file} isOpen=${file === open} isUnsaved=${drafts.has(file.name)} />`,
+        )
+        return html`
+          <${Desk} label="Files" list=${list} chosen=${chosen} back=${hrefOf('memory', {})} backWords="All files">
+            ${open && html`<${Editor} key=${open.name} name=${open.name} about=${aboutOf(open, now)} room=${open.room} onSaved=${answer.load}><${Reading} name=${open.name} /></${Editor}>`}
+          </${Desk}>`
+      }}
+    </${Loaded}>`
 }
 
-/** The words found stand between pairs of asterisks. */
-const marked = snippet =>
-  snippet.split('**').map((part, place) => (place % 2 === 1 ? html`<mark>${part}</mark>` : part))
+const aboutOf = ({ about, changedAt }, now) =>
+  html`${about}${changedAt !== null && html` Changed <${Ago} at=${changedAt} now=${now} />.`}`
 
-const Change = ({ change, now, order }) => {
-  const { id, at, file, lane, person, owner, events, state, diff } = change
-  const by = events.length === 0 ? 'edited by hand' : `in a talk with ${owner ? 'the owner' : (person ?? 'somebody')}`
-  const what = `change ${id} of ${file}`
-  return html`
-    <li class="change">
-      <div class="job-head">
-        <div class="grow"><h3>${file}</h3><p class="under">${by}${lane && html` · <${Lane} lane=${lane} />`} · <${Ago} at=${at} now=${now} />${events.map(event => html` · <a href="#/memory?event=${event}">event ${event}</a>`)}</p></div>
-        <${Badge} tone=${tones[state]}>${state === 'waiting' ? 'waits for you' : state}</${Badge}>
-      </div>
-      <${Diff} diff=${diff} open=${state === 'waiting'} />
-      <div class="acts">
-        ${
-          state === 'waiting' &&
-          html`<${Act} class="button primary" run=${() => order({ approve: id })} done="Approved: it counts now." aria-label=${`Approve ${what}`}>Approve</${Act}>
-            <${Act} class="button quiet-danger" run=${() => order({ deny: id })} done="Denied: the file stays as it was." aria-label=${`Deny ${what}`}>Deny</${Act}>`
-        }
-        ${(state === 'made' || state === 'approved') && html`<${Act} class="button small" run=${() => order({ undo: id })} done="Undone." aria-label=${`Undo ${what}`}>Undo</${Act}>`}
-      </div>
-    </li>`
+const FileChoice = ({ file, isOpen, isUnsaved }) => {
+  const { name, about, exists, bytes, state } = file
+  const marks = html`
+    ${isUnsaved && html`<span class="unsaved">unsaved</span>`}
+    ${state === 'too-large' && html`<${Badge} tone="bad">too large</${Badge}>`}
+    ${state === 'unusable' && html`<${Badge} tone="bad">not editable</${Badge}>`}`
+  const aside = isUnsaved || state === 'unusable' ? null : exists ? size(bytes) : 'not there yet'
+  return html`<${Choice} href=${hrefOf('memory', { file: name })} isOpen=${isOpen} title=${name} about=${about} aside=${aside} marks=${marks} />`
 }
 
-const Diff = ({ diff, open }) => {
-  const lines = diff.replace(/\n$/, '').split('\n')
-  const added = lines.filter(line => line.startsWith('+')).length
-  const removed = lines.filter(line => line.startsWith('-')).length
-  return html`
-    <details class="diff" open=${open}>
-      <summary>${plural(added, 'line')} more, ${removed} less</summary>
-      <pre tabindex="0">${lines.map((line, place) => html`<span key=${place} class=${kindOf(line)}>${line}${'\n'}</span>`)}</pre>
-    </details>`
-}
+const kinds = { 'heartbeat.md': 'heartbeat', 'agents.md': 'cron' }
 
-const kindOf = line => ({ '+': 'added', '-': 'removed', '@': 'hunk' })[line[0]] ?? ''
+/** What the gateway makes of a file that is more than words for the agent. */
+const Reading = ({ name }) => {
+  const kind = kinds[name]
+  const answer = useAnswer(kind === undefined ? null : '/api/jobs', { from: file => file === name })
+  if (name === 'boot.md') return html`<p class="quiet">This one counts with the next start.</p>`
+  if (kind === undefined || answer.data === null) return null
+  const jobs = answer.data.jobs.filter(job => job.kind === kind)
+  const troubles = answer.data.troubles.filter(({ file }) => file === name)
+  return html`
+    <div class="reading" role="status">
+      <p class="quiet">As it stands on the disk it has ${plural(jobs.length, 'job')} for the <a href="#/schedule">schedule</a>.</p>
+      ${troubles.map(({ name: job, why }, place) => html`<div class="notice" key=${place}><span>${job && html`<strong>${job}</strong> `}cannot be used: ${why}</span></div>`)}
+    </div>`
+}
