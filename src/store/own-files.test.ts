@@ -185,7 +185,8 @@ test('links that lead out are refused, for reading, writing and removing; those 
   symlinkSync(join(outside, 'nothing.md'), join(stage.dir, 'user.md'))
   symlinkSync(join(outside, 'folder'), join(stage.dir, 'skills/leads-out'))
   symlinkSync('inside.md', join(stage.dir, 'tools.md'))
-  for (const file of ['soul.md', 'user.md', 'skills/leads-out/SKILL.md']) {
+  symlinkSync('boot.md', join(stage.dir, 'boot.md'))
+  for (const file of ['soul.md', 'user.md', 'boot.md', 'skills/leads-out/SKILL.md']) {
     expect(await own.read(file)).toMatchObject({ type: 'unusable', why: /leads out/ })
     for (const text of ['mine', null])
       for (const version of [null, hashOf('secret')])

@@ -54,7 +54,6 @@ export function openOwnFiles(parts: OwnFilesParts): OwnFiles {
 
   function describe(name: string, { about, inPrompt }: Description): OwnFile {
     const now = counts(name)
-    const stat = statSync(join(parts.dir, name), { throwIfNoEntry: false })
     const bytes = now.what === 'text' ? Buffer.byteLength(now.text ?? '') : 0
     const room = inPrompt ? promptRoom : null
     const why = whyUnusable(now, bytes)
@@ -62,7 +61,7 @@ export function openOwnFiles(parts: OwnFilesParts): OwnFiles {
     const state = why !== null ? 'unusable' : now.what === 'absent' ? 'absent' : isCut ? 'too-large' : 'good'
     return {
       ...{ name, about, exists: now.what !== 'absent', bytes, room, state },
-      changedAt: now.what !== 'absent' && stat ? Math.round(stat.mtimeMs) : null,
+      changedAt: now.what === 'absent' ? null : changedAt(join(parts.dir, name)),
       why: isCut ? `is larger than the ${room} bytes of it that the agent is given; shorten it` : why,
     }
   }
@@ -121,6 +120,14 @@ function whyUnusable(now: Look, bytes = 'text' in now ? Buffer.byteLength(now.te
   if (now.what === 'unreadable') return now.why
   if (now.what === 'other') return 'is no text file of the workspace, or a link that leads out of it; edit it by hand'
   return bytes > mostFileBytes ? 'is larger than 1 MB; edit it by hand' : null
+}
+
+function changedAt(path: string): number | null {
+  try {
+    return Math.round(statSync(path).mtimeMs)
+  } catch {
+    return null // gone meanwhile, or a link that leads nowhere
+  }
 }
 
 /** As it will be found in the log: of what is too long only its hash is kept. */

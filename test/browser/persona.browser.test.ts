@@ -250,6 +250,17 @@ test('skills are read, made mine, made, mended and removed', async () => {
   await shows('.choice', 'tea-time')
   expect(readFileSync(file, 'utf8')).toBe(made)
 
+  // Removed by somebody else while it is edited.
+  await page.getByRole('link', { name: /^tea-time/ }).click()
+  await add('tea-time', 'Wait.\n')
+  rmSync(place.path('skills/tea-time'), { recursive: true })
+  await shows('.conflict', 'tea-time was removed meanwhile')
+  await shows('.choice[aria-current] .badge', 'left out')
+  await press('Keep mine')
+  await press('Save')
+  await shows('.choice[aria-current] .badge', 'yours')
+  expect(readFileSync(file, 'utf8')).toBe(`${made}Wait.\n`)
+
   rmSync(place.path('skills/memory-care'), { recursive: true })
   await shows('[aria-label="Not in use"]', 'memory-care')
   await press('Add memory-care')

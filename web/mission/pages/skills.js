@@ -26,7 +26,7 @@ export const Page = () => {
     </${Head}>
     <${Loaded} answer=${answer} rows=${5}>
       ${found => {
-        const all = entriesOf(found)
+        const all = entriesOf(found, drafts)
         const open = all.find(({ folder }) => folder === chosen) ?? all[0]
         const list = all.map(
           entry =>
@@ -46,13 +46,20 @@ export const Page = () => {
     ${making && html`<${NewSkill} taken=${answer.data?.skills ?? []} load=${answer.load} onClose=${() => setMaking(false)} />`}`
 }
 
-const entriesOf = ({ skills, troubles }) =>
-  [
+/** What is typed into one that is gone meanwhile must be found again. */
+const gone = 'is not there any more. What you typed is kept: save it to make it again, or discard it'
+
+const entriesOf = ({ skills, troubles }, drafts) => {
+  const there = new Set([...skills, ...troubles].map(({ file }) => file))
+  const typed = [...drafts].filter(file => editable.test(file) && !there.has(file))
+  return [
     ...skills.map(skill => ({ ...skill, why: null })),
     ...troubles.map(({ file, why }) => ({ file, why, from: 'yours' })),
+    ...typed.map(file => ({ file, why: gone, from: 'yours' })),
   ]
     .map(entry => ({ ...entry, folder: folderOf(entry.file) }))
     .sort((a, b) => (a.folder < b.folder ? -1 : 1))
+}
 
 const SkillChoice = ({ entry, isOpen, isUnsaved }) => {
   const { folder, name = folder, description, from, why, bytes } = entry
