@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { tell } from '../api.js'
 import { keepDraft, useDrafts } from '../drafts.js'
-import { Editor, size, undoOf } from '../editor.js'
+import { Editor, undoOf } from '../editor.js'
 import { useAnswer } from '../live.js'
 import { hrefOf, useSpot } from '../spot.js'
 import { Act, Badge, confirmed, Dialog, Empty, Head, html, Loaded, toast } from '../ui.js'
@@ -62,11 +62,11 @@ const entriesOf = ({ skills, troubles }, drafts) => {
 }
 
 const SkillChoice = ({ entry, isOpen, isUnsaved }) => {
-  const { folder, name = folder, description, from, why, bytes } = entry
+  const { folder, name = folder, description, from, why } = entry
   const marks = html`
     ${isUnsaved && html`<span class="unsaved">unsaved</span>`}
     ${why !== null ? html`<${Badge} tone="bad">left out</${Badge}>` : html`<${Badge}>${from === 'shipped' ? 'came along' : 'yours'}</${Badge}>`}`
-  return html`<${Choice} href=${hrefOf('skills', { skill: folder })} isOpen=${isOpen} title=${name} about=${description} aside=${bytes === undefined ? null : size(bytes)} marks=${marks} />`
+  return html`<${Choice} href=${hrefOf('skills', { skill: folder })} isOpen=${isOpen} title=${name} about=${description} marks=${marks} />`
 }
 
 const Skill = ({ entry, load }) => {
