@@ -95,10 +95,10 @@ const Over = () => {
   return html`${event !== null && html`<${EventPanel} key=${event} id=${event} onClose=${close} />`}<${Confirm} />`
 }
 
+const place = document.getElementById('page')
 const frame = openFrame({ retry: connect })
 followLine(frame.showLine)
 const begin = () => {
-  const place = document.getElementById('page')
   place.replaceChildren()
   render(html`<${Page} />`, place)
   render(html`<${Over} />`, document.getElementById('over'))
