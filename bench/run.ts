@@ -1,8 +1,9 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start memory latency accepts history sse overview search discord backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history sse overview search discord backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { acceptFigures } from './accepts.ts'
+import { commandLineFigures } from './command-line.ts'
 import { discordFigures } from './discord.ts'
 import { type Figure, markdownTable, table, verdict } from './figures.ts'
 import { historyFigures } from './history.ts'
@@ -16,6 +17,7 @@ import { startFigures } from './start.ts'
 
 const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   start: startFigures,
+  commands: commandLineFigures,
   memory: memoryFigures,
   latency: latencyFigures,
   accepts: acceptFigures,

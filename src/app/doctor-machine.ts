@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseUnusable, openDatabase } from '../store/index.ts'
 import { askStatus, type Check } from '../ui/index.ts'
 import { type Config, type Loaded, showProblems } from './config.ts'
-import type { GatewayNote } from './folder.ts'
+import type { GatewayNote } from './note.ts'
 import { ownerOf, tryPort } from './port.ts'
 
 const madeFor = 24

@@ -3,12 +3,15 @@ import { constants } from 'node:fs'
 import { copyFile, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from './folder.ts'
+import { productRoot } from './root.ts'
 
 export interface Copied {
   /** Relative, with slashes. */
   readonly written: readonly string[]
   readonly kept: readonly string[]
 }
+
+export const exampleFolder = (): string => join(productRoot(), 'templates/example')
 
 /** Rejects, in plain words, where there is nothing to copy. */
 export async function copyExample(from: string, to: string): Promise<Copied> {

@@ -1,9 +1,10 @@
 // The running gateway of a workspace, by the note that it left there.
 import { resolve } from 'node:path'
+import { answersAt } from '../ui/index.ts'
 import type { LoadFrom } from './config.ts'
 import { options } from './config-options.ts'
 import { readDotEnv, setVariables, type Variables } from './config-sources.ts'
-import { type GatewayNote, readNote } from './folder.ts'
+import { type GatewayNote, readNote } from './note.ts'
 
 /** There is always a folder and an environment, however bad the configuration is. */
 export async function groundUnder(from: LoadFrom): Promise<{ configDir: string; environment: Variables }> {
@@ -13,14 +14,8 @@ export async function groundUnder(from: LoadFrom): Promise<{ configDir: string; 
   return { configDir, environment }
 }
 
+/** Null also where one that was killed left its note behind. */
 export async function findGateway(configDir: string): Promise<GatewayNote | null> {
   const note = await readNote(configDir)
-  if (!note) return null
-  try {
-    await fetch(`${note.url}/healthz`, { signal: AbortSignal.timeout(2000) })
-    return note
-  } catch (error) {
-    // One that is busy for a moment is still there; one that refuses the connection left its note behind when it was killed.
-    return (error as Error).name === 'TimeoutError' ? note : null
-  }
+  return note && (await answersAt(`${note.url}/healthz`)) ? note : null
 }

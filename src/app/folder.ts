@@ -1,15 +1,12 @@
-// CONFIG_DIR/.aetheel: the database, the token, and the note by which other commands find the running gateway.
+// CONFIG_DIR/.aetheel: the database, the token, and the running gateway's note.
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { writeWhole } from '../store/index.ts'
+import { type GatewayNote, noteFile, stateDir } from './note.ts'
 
-export interface GatewayNote {
-  readonly pid: number
-  readonly url: string
-  readonly token: string
-}
+export { stateDir } from './note.ts'
 
 export interface StateFolder {
   readonly database: string
@@ -57,20 +54,7 @@ export async function makeFolder(dir: string): Promise<void> {
   }
 }
 
-/** What the gateway that uses this folder left; null if none ever did, or the note makes no sense. */
-export async function readNote(configDir: string): Promise<GatewayNote | null> {
-  try {
-    const note = JSON.parse(await readFile(noteFile(configDir), 'utf8')) as Partial<GatewayNote>
-    const { pid, url, token } = note
-    return typeof pid === 'number' && typeof url === 'string' && typeof token === 'string' ? { pid, url, token } : null
-  } catch {
-    return null
-  }
-}
-
-export const stateDir = (configDir: string) => join(configDir, '.aetheel')
 export const databaseFile = (configDir: string) => join(stateDir(configDir), 'aetheel.db')
-const noteFile = (configDir: string) => join(stateDir(configDir), 'gateway.json')
 
 async function readOrMakeToken(file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch(() => '')

@@ -11,10 +11,11 @@ import { type OpenBackends, openBackends } from './backends.ts'
 import { buildGateway, type Gateway } from './build.ts'
 import { systemClock as clock } from './clock.ts'
 import { type Config, type Loaded, secretsOf } from './config.ts'
-import { openStateFolder, readNote, type StateFolder } from './folder.ts'
+import { openStateFolder, type StateFolder } from './folder.ts'
 import { openKnownSecrets } from './known-secrets.ts'
 import { type LiveConfig, openLiveConfig, watchConfig } from './live.ts'
 import { logReload, logSignal } from './log.ts'
+import { readNote } from './note.ts'
 import { productRoot } from './root.ts'
 
 /** The gateway cannot start; the message says why and what to do. */

@@ -1,16 +1,7 @@
-// The front door of app/: what the command line can ask for.
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { killEverything } from '../run/index.ts'
-import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
-import { secretHider } from './config-report.ts'
+// The front door of app/: what the command line can ask for. What only some commands need is loaded by them.
+import { type Loaded, loadConfig, showProblems } from './config.ts'
 import type { Copied } from './example.ts'
 import { findGateway, groundUnder } from './find.ts'
-import { makeFolder } from './folder.ts'
-import { CannotStart, openGateway, type StartedGateway } from './gateway.ts'
-import { openLog } from './log.ts'
-import { howToBecomeOwner } from './owner.ts'
-import { productRoot } from './root.ts'
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>
 type Ready = Extract<Loaded, { ok: true }>
@@ -20,29 +11,8 @@ const load = (flags: Flags, configText?: string) =>
 
 /** Runs the gateway until it is stopped; the exit code. */
 export async function start(flags: Flags): Promise<number> {
-  const loaded = await load(flags)
-  for (const warning of loaded.warnings) process.stderr.write(`aetheel: warning: ${warning}\n`)
-  if (!loaded.ok) {
-    process.stderr.write(
-      `aetheel: the configuration has mistakes, so nothing was started:\n${showProblems(loaded.problems)}\n`,
-    )
-    return 1
-  }
-  const stop = stopOnSignals()
-  const log = await openLog(loaded.config.log, hideSecrets(loaded), process.stderr as NodeJS.WriteStream)
-  try {
-    const anyPort = !loaded.isSet('http.port')
-    const gateway = await openGateway({ loaded, load: text => load(flags, text), log, anyPort }, stop)
-    process.stdout.write(welcome(gateway))
-    await gateway.closed
-    return 0
-  } catch (error) {
-    if (!(error instanceof CannotStart)) throw error
-    // Asked to stop before it was up: what was cut off on the way is no failure.
-    if (stop.aborted) return 0
-    process.stderr.write(`aetheel: ${error.message}\n`)
-    return 1
-  }
+  const { startGateway } = await import('./serve.ts')
+  return startGateway(text => load(flags, text))
 }
 
 /** The running gateway of this CONFIG_DIR. A mistake in the configuration does not hide one that goes on with the last good one. */
@@ -58,19 +28,10 @@ export async function find(flags: Flags): Promise<{ pid: number; url: string; to
 }
 
 /** A gateway inside this process, on a free port, with a quiet log. */
-export async function embed(
-  flags: Flags,
-  signal: AbortSignal,
-): Promise<{ url: string; token: string; closed: Promise<void> }> {
-  const loaded = await mustLoad({ ...flags, port: '0' })
-  process.on('exit', killEverything)
-  for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
-  const log = await openLog(
-    { level: 'error', format: loaded.config.log.format },
-    hideSecrets(loaded),
-    process.stderr as NodeJS.WriteStream,
-  )
-  return openGateway({ loaded, load: text => load({ ...flags, port: '0' }, text), log, anyPort: false }, signal)
+export async function embed(flags: Flags, signal: AbortSignal) {
+  const { embedGateway } = await import('./serve.ts')
+  const inside = { ...flags, port: '0' }
+  return embedGateway(await mustLoad(inside), text => load(inside, text), signal)
 }
 
 /** What a gateway that does not run keeps. */
@@ -111,24 +72,16 @@ export async function config(flags: Flags) {
 
 /** Writes config.json unless there is one. */
 export async function initConfig(flags: Flags): Promise<{ path: string; created: boolean }> {
-  const loaded = await mustLoad(flags)
-  const path = join(loaded.config.configDir, 'config.json')
-  await makeFolder(loaded.config.configDir)
-  try {
-    await writeFile(path, initialConfigFile(), { flag: 'wx', mode: 0o600 })
-    return { path, created: true }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return { path, created: false }
-    throw error
-  }
+  const { config } = await mustLoad(flags)
+  const { writeFirstConfig } = await import('./first-config.ts')
+  return writeFirstConfig(config.configDir)
 }
 
 /** Writes the example workspace, except what is there already. */
 export async function initExample(flags: Flags): Promise<{ dir: string } & Copied> {
   const { config } = await mustLoad(flags)
-  const { copyExample } = await import('./example.ts')
-  const copied = await copyExample(join(productRoot(), 'templates/example'), config.configDir)
-  return { dir: config.configDir, ...copied }
+  const { copyExample, exampleFolder } = await import('./example.ts')
+  return { dir: config.configDir, ...(await copyExample(exampleFolder(), config.configDir)) }
 }
 
 async function mustLoad(flags: Flags): Promise<Ready> {
@@ -138,25 +91,4 @@ async function mustLoad(flags: Flags): Promise<Ready> {
 }
 
 const mistakes = ({ problems }: Extract<Loaded, { ok: false }>) =>
-  new CannotStart(`the configuration has mistakes:\n${showProblems(problems)}`)
-
-/** The first signal asks to stop in good order, the second leaves at once; either way no child stays behind. */
-function stopOnSignals(): AbortSignal {
-  const stop = new AbortController()
-  process.on('exit', killEverything)
-  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(name, () => {
-      if (stop.signal.aborted) process.exit(1)
-      stop.abort()
-    })
-  return stop.signal
-}
-
-const hideSecrets = ({ config, environment }: Ready) => secretHider(secretsOf(config, environment))
-
-function welcome({ url, token, backend, note, ownerless }: StartedGateway): string {
-  const key = `?token=${encodeURIComponent(token)}`
-  const links = `  WebChat  ${url}/chat${key}\n  Control  ${url}/${key}\n`
-  const ready = `\nAetheel is ready; ${backend} answers: ${note}\n\n${links}\n`
-  return `${ready}${howToBecomeOwner(ownerless)}Ctrl-C stops it.\n\n`
-}
+  new Error(`the configuration has mistakes:\n${showProblems(problems)}`)

@@ -16,4 +16,11 @@ export const askStatus = async (running: { readonly url: string; readonly token:
   return status.askStatus(running)
 }
 
+/** Whether anybody answers there; one that is busy for a moment is still there. */
+export const answersAt = async (url: string): Promise<boolean> => {
+  const { ask } = await import('./cli/http.ts')
+  const answer = await ask(url, { timeoutMs: 2_000 })
+  return answer.ok || answer.late
+}
+
 export { runCli } from './cli/index.ts'

@@ -1,5 +1,6 @@
 // How a command reaches what the gateway keeps: a running one is asked over its API, else it is opened where it is kept.
 import * as v from 'valibot'
+import { ask } from './http.ts'
 import type { Address, CliPorts, Flags, Kept } from './ports.ts'
 import { aligned, cutTo, type Paint, type Terminal, withoutControls } from './terminal.ts'
 
@@ -32,15 +33,10 @@ export async function askGateway<T>(
   schema: v.GenericSchema<unknown, T>,
   order?: object,
 ): Promise<T> {
-  const answer = await fetch(`${url}${path}`, {
-    ...(order === undefined ? {} : { method: 'POST', body: JSON.stringify(order) }),
-    headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(30_000),
-  }).catch((error: unknown) => {
-    throw new Error(`the running gateway at ${url} does not answer`, { cause: error })
-  })
+  const answer = await ask(`${url}${path}`, { token, timeoutMs: 30_000, ...(order === undefined ? {} : { order }) })
+  if (!answer.ok) throw new Error(`the running gateway at ${url} does not answer`, { cause: answer.cause })
   if (answer.status === 401) throw new Error('the running gateway does not accept our token')
-  const body: unknown = await answer.json().catch(() => null)
+  const body = jsonIn(answer.body)
   const read = v.safeParse(schema, body)
   if (read.success) return read.output
   if (answer.status === 404)
@@ -48,6 +44,14 @@ export async function askGateway<T>(
   const refused = v.safeParse(v.object({ error: v.string() }), body)
   if (refused.success) throw new Error(withoutControls(refused.output.error))
   throw new Error(`the running gateway answered with HTTP ${answer.status}, which makes no sense here`)
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null // what the schema then says of it is enough
+  }
 }
 
 export const refusal = v.object({ ok: v.literal(false), why: v.string() })

@@ -1,5 +1,6 @@
 // `aetheel status`: what the running gateway says about itself.
 import * as v from 'valibot'
+import { ask } from './http.ts'
 import type { Address, CliPorts, Flags, Running } from './ports.ts'
 import { aligned, type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
 
@@ -56,21 +57,14 @@ export type StatusAnswer =
   | { readonly ok: true; readonly body: string; readonly status: Status }
   | { readonly ok: false; readonly why: string }
 
-export async function askStatus(running: Address): Promise<StatusAnswer> {
-  try {
-    const response = await fetch(`${running.url}/api/status`, {
-      headers: { authorization: `Bearer ${running.token}` },
-      signal: AbortSignal.timeout(5_000),
-    })
-    const body = await response.text()
-    if (response.status === 401 || response.status === 403) return { ok: false, why: 'it does not accept our token' }
-    const status = v.safeParse(v.pipe(v.string(), v.parseJson(), statusSchema), body)
-    if (status.success) return { ok: true, body, status: status.output }
-    return { ok: false, why: `its answer (HTTP ${response.status}) is not a status` }
-  } catch (error) {
-    const late = error instanceof Error && error.name === 'TimeoutError'
-    return { ok: false, why: late ? 'it did not answer within 5 seconds' : `nothing answers at ${running.url}` }
-  }
+export async function askStatus({ url, token }: Address): Promise<StatusAnswer> {
+  const answer = await ask(`${url}/api/status`, { token, timeoutMs: 5_000 })
+  if (!answer.ok)
+    return { ok: false, why: answer.late ? 'it did not answer within 5 seconds' : `nothing answers at ${url}` }
+  if (answer.status === 401 || answer.status === 403) return { ok: false, why: 'it does not accept our token' }
+  const status = v.safeParse(v.pipe(v.string(), v.parseJson(), statusSchema), answer.body)
+  if (status.success) return { ok: true, body: answer.body, status: status.output }
+  return { ok: false, why: `its answer (HTTP ${answer.status}) is not a status` }
 }
 
 function renderStatus(status: Status, running: Running, paint: Paint): string[] {

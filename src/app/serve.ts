@@ -1,0 +1,73 @@
+// The gateway as a process: on its own until it is stopped, or inside another command.
+import { killEverything } from '../run/index.ts'
+import { type Loaded, secretsOf, showProblems } from './config.ts'
+import { secretHider } from './config-report.ts'
+import { CannotStart, openGateway, type StartedGateway } from './gateway.ts'
+import { openLog } from './log.ts'
+import { howToBecomeOwner } from './owner.ts'
+
+type Ready = Extract<Loaded, { ok: true }>
+
+/** Runs the gateway until it is stopped; the exit code. */
+export async function startGateway(load: (configText?: string) => Promise<Loaded>): Promise<number> {
+  const loaded = await load()
+  for (const warning of loaded.warnings) process.stderr.write(`aetheel: warning: ${warning}\n`)
+  if (!loaded.ok) {
+    process.stderr.write(
+      `aetheel: the configuration has mistakes, so nothing was started:\n${showProblems(loaded.problems)}\n`,
+    )
+    return 1
+  }
+  const stop = stopOnSignals()
+  const log = await openLog(loaded.config.log, hideSecrets(loaded), process.stderr as NodeJS.WriteStream)
+  try {
+    const anyPort = !loaded.isSet('http.port')
+    const gateway = await openGateway({ loaded, load, log, anyPort }, stop)
+    process.stdout.write(welcome(gateway))
+    await gateway.closed
+    return 0
+  } catch (error) {
+    if (!(error instanceof CannotStart)) throw error
+    // Asked to stop before it was up: what was cut off on the way is no failure.
+    if (stop.aborted) return 0
+    process.stderr.write(`aetheel: ${error.message}\n`)
+    return 1
+  }
+}
+
+/** A gateway inside this process, on a free port, with a quiet log. */
+export async function embedGateway(
+  loaded: Ready,
+  load: (configText?: string) => Promise<Loaded>,
+  signal: AbortSignal,
+): Promise<StartedGateway> {
+  process.on('exit', killEverything)
+  for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
+  const log = await openLog(
+    { level: 'error', format: loaded.config.log.format },
+    hideSecrets(loaded),
+    process.stderr as NodeJS.WriteStream,
+  )
+  return openGateway({ loaded, load, log, anyPort: false }, signal)
+}
+
+/** The first signal asks to stop in good order, the second leaves at once; either way no child stays behind. */
+function stopOnSignals(): AbortSignal {
+  const stop = new AbortController()
+  process.on('exit', killEverything)
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(name, () => {
+      if (stop.signal.aborted) process.exit(1)
+      stop.abort()
+    })
+  return stop.signal
+}
+
+const hideSecrets = ({ config, environment }: Ready) => secretHider(secretsOf(config, environment))
+
+function welcome({ url, token, backend, note, ownerless }: StartedGateway): string {
+  const key = `?token=${encodeURIComponent(token)}`
+  const links = `  WebChat  ${url}/chat${key}\n  Control  ${url}/${key}\n`
+  const ready = `\nAetheel is ready; ${backend} answers: ${note}\n\n${links}\n`
+  return `${ready}${howToBecomeOwner(ownerless)}Ctrl-C stops it.\n\n`
+}
