@@ -65,6 +65,13 @@ export async function* doctor(flags: Flags, live: boolean, signal: AbortSignal) 
   yield* examine({ flags, env: process.env, cwd: process.cwd() }, live, signal)
 }
 
+/** The systemd user unit of this workspace. */
+export async function unit(flags: Flags) {
+  const { openUnit } = await import('./service.ts')
+  const from = { flags, env: process.env, cwd: process.cwd() }
+  return openUnit({ ...from, platform: process.platform, loaded: await load(flags), ground: await groundUnder(from) })
+}
+
 export async function config(flags: Flags) {
   const loaded = await load(flags)
   return loaded.ok ? loaded : { ...loaded, problems: loaded.problems.map(problem => showProblems([problem])) }

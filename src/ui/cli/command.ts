@@ -1,5 +1,6 @@
 // What every command has: something to run, and examples in its help.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import { backendNames } from '../../base/agent.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -14,7 +15,16 @@ export interface Making {
   readonly ports: CliPorts
   readonly terminal: Terminal
   readonly action: Action
+  readonly version: string
 }
 
 export const examples = (command: Command, lines: readonly string[]): Command =>
   command.addHelpText('after', `\nExamples:\n${lines.map(line => `  $ ${line}`).join('\n')}`)
+
+export const backendOption = (about: string): Option => new Option('--backend <name>', about).choices(backendNames)
+
+export const levelOption = (about: string): Option =>
+  new Option('--log <level>', about).choices(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+
+export const shells = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof shells)[number]

@@ -1,10 +1,43 @@
-// The commands cron, sessions and memory with their options.
-import { InvalidArgumentError } from 'commander'
+// The commands pair, cron, sessions and memory with their options.
+import { InvalidArgumentError, Option } from 'commander'
 import type { NewJob } from '../../base/jobs.ts'
 import { examples, type Making } from './command.ts'
 import type { Flags } from './ports.ts'
 
 const asJson = ['--json', 'as JSON'] as const
+
+export function addPair({ program, ports, terminal, action }: Making): void {
+  const pair = program.command('pair').description('who may speak: see who asks, let them in or turn them away')
+  const load = () => import('./pair.ts')
+  const list = pair
+    .command('list')
+    .description('who asks to be let in, with their codes, and whom you have decided about')
+    .option('--json', 'as {requests, people}')
+    .action(action(async flags => (await load()).listPairing(ports, terminal, flags, flags.json === true)))
+  const approve = pair
+    .command('approve')
+    .description('let somebody in by the code that they were shown')
+    .argument('<code>', 'the code; or chat:user, as the list shows it, of somebody you decided about before')
+    .option('--owner', 'as an owner, who may do everything')
+    .action(
+      action(async (flags, [code = '']) =>
+        (await load()).approvePairing(ports, terminal, flags, code, flags.owner === true),
+      ),
+    )
+  const deny = pair
+    .command('deny')
+    .description('turn somebody away, also one who was let in before; they get no answer any more')
+    .argument('<code-or-user>', 'the code, or chat:user as the list shows it')
+    .action(action(async (flags, [whom = '']) => (await load()).denyPairing(ports, terminal, flags, whom)))
+  examples(pair, ['npx aetheel pair list', 'npx aetheel pair approve K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
+  examples(list, ['npx aetheel pair list', 'npx aetheel pair list --json'])
+  examples(approve, [
+    'npx aetheel pair approve K7QM-4XWD --owner',
+    'npx aetheel pair approve k7qm4xwd',
+    'npx aetheel pair approve discord:1234 --owner',
+  ])
+  examples(deny, ['npx aetheel pair deny K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
+}
 
 export function addCron({ program, ports, terminal, action }: Making): void {
   const cron = program.command('cron').description('jobs: what the agent does at its times')
@@ -26,10 +59,11 @@ export function addCron({ program, ports, terminal, action }: Making): void {
     .option('--channel <place>', 'where the answer goes, such as discord:1234 (default: OUTPUT_CHANNEL_ID)')
     .option('--timezone <zone>', 'whose clock counts, such as Europe/Berlin')
     .option('--model <name>', 'with which model: MODEL or BACKEND/MODEL')
-    .option(
-      '--if-missed <what>',
-      'runs that fell due while nobody was there: skip or once (default: once; for "every 30 minutes" and the like skip)',
-      missedRuns,
+    .addOption(
+      new Option(
+        '--if-missed <what>',
+        'runs that fell due while nobody was there (default: once; for "every 30 minutes" and the like skip)',
+      ).choices(['skip', 'once']),
     )
     .option(
       '--skip-if-unchanged <what>',
@@ -165,9 +199,4 @@ const upTo = (most: number) => (text: string) => {
 function changeId(text: string): string {
   if (/^[1-9]\d{0,14}$/.test(text)) return text
   throw new InvalidArgumentError('It is a number; "npx aetheel memory log" shows it.')
-}
-
-function missedRuns(text: string): string {
-  if (text === 'skip' || text === 'once') return text
-  throw new InvalidArgumentError('Allowed are skip and once.')
 }

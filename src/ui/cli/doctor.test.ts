@@ -103,7 +103,7 @@ test('the flags arrive, and a backend that nobody knows is a usage error', async
   ])
   const wrong = await run(['--backend', 'clod'], doctor)
   expect(wrong.code).toBe(2)
-  expect(wrong.err).toContain('known are claude, codex')
+  expect(wrong.err).toContain('Allowed choices are claude, codex')
 })
 
 test('Ctrl-C stops it, and it leaves with 130', async () => {

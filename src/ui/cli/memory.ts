@@ -3,8 +3,9 @@ import * as v from 'valibot'
 import type { ChangeResult, MemoryChange, MemoryHit, MemoryLog, MemorySearch } from '../../base/memory.ts'
 import { writtenTime } from '../../base/zone.ts'
 import { askGateway, atTheDesk, print, refusal, table, tellResult } from './desk.ts'
+import { renderDiff } from './diff.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
-import { cutTo, type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
+import { cutTo, type Paint, paintFor, type Terminal } from './terminal.ts'
 
 type Memory = MemorySearch & MemoryLog
 
@@ -124,14 +125,3 @@ function authorOf({ events, owner, person }: MemoryChange): string {
   if (events.length === 0) return 'hand'
   return owner ? 'owner' : (person ?? 'stranger')
 }
-
-const styles = { '+': 'green', '-': 'red', '@': 'cyan' } as const
-
-const renderDiff = (diff: string, paint: Paint): readonly string[] =>
-  withoutControls(diff)
-    .replace(/\n$/, '')
-    .split('\n')
-    .map(line => {
-      const style = styles[line.charAt(0) as keyof typeof styles]
-      return `    ${style === undefined ? line : paint(style, line)}`
-    })

@@ -55,6 +55,27 @@ export type Finding =
 /** What is kept on disk, opened while no gateway runs. */
 export type Kept<Desk> = Desk & { close(): Promise<void> }
 
+/** The systemd user unit that runs this workspace. */
+export interface UnitDesk {
+  readonly name: string
+  readonly file: string
+  readonly text: string
+  /** `foreign`: somebody else wrote it. */
+  readonly there: 'no' | 'same' | 'other' | 'foreign'
+  /** From what is there to `text`. */
+  readonly diff: string
+  /** Mistakes of the configuration, with which it could not start. */
+  readonly problems: readonly string[]
+  /** Variables that are set in this shell alone, and which systemd would not hand on. */
+  readonly onlyHere: readonly string[]
+  /** The user's services go on after a logout, and start at boot. */
+  readonly lingers: boolean
+  write(): Promise<void>
+  delete(): Promise<void>
+  /** `systemctl --user …`, bounded. Null: there is no systemctl. */
+  systemctl(...args: readonly string[]): Promise<{ readonly ok: boolean; readonly said: string } | null>
+}
+
 export interface CliPorts {
   /** Runs the gateway until it is stopped; the exit code. */
   start(flags: Flags): Promise<number>
@@ -69,6 +90,8 @@ export interface CliPorts {
   jobs(flags: Flags): Promise<Kept<Jobs>>
   sessions(flags: Flags): Promise<Kept<SessionsDesk>>
   memory(flags: Flags): Promise<Kept<MemorySearch & MemoryLog>>
+  /** Rejects, in plain words, where there are no such units. */
+  unit(flags: Flags): Promise<UnitDesk>
   config(flags: Flags): Promise<ConfigReport>
   /** Writes config.json unless there is one. */
   initConfig(flags: Flags): Promise<{ readonly path: string; readonly created: boolean }>

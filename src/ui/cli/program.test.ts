@@ -111,12 +111,16 @@ test('the help as a whole', async () => {
       cron                      jobs: what the agent does at its times
       sessions                  which session each conversation goes on in
       memory                    what is remembered, and how it changed
-      doctor [options]          look at all that is needed, and say what to do about
-                                what is missing (exit 1)
       config                    look at the configuration, check it, write a first
                                 file
       init [options]            write a workspace to begin with; what is there
                                 already is left alone
+      doctor [options]          look at all that is needed, and say what to do about
+                                what is missing (exit 1)
+      service                   let systemd run the gateway for you, from login or
+                                boot on
+      completion <shell>        print a script that completes commands and options
+                                when TAB is pressed
       help [command]            show help for a command
 
     Examples:

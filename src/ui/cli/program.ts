@@ -1,9 +1,9 @@
 // The commands and their options. Each command's code is loaded when it is called.
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { resolveBackendName } from '../../base/agent.ts'
-import { type Action, examples, type Making } from './command.ts'
-import { addCron, addMemory, addSessions } from './desk-commands.ts'
+import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
+import { addCron, addMemory, addPair, addSessions } from './desk-commands.ts'
 import type { CliPorts, Flags } from './ports.ts'
+import { addCompletion, addDoctor, addInit, addService } from './setup-commands.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs one command line; the exit code: 0, 1 failure, 2 usage (130 after Ctrl-C). */
@@ -26,7 +26,12 @@ export async function runCli(
 }
 
 /** `ended` is told the exit code of the command that ran. */
-function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ended: (code: number) => void): Command {
+export function buildProgram(
+  ports: CliPorts,
+  terminal: Terminal,
+  version: string,
+  ended: (code: number) => void,
+): Command {
   const program = new Command('aetheel')
     .description('A gateway on your own machine between people and the coding agent you already have.')
     .usage('[command] [options]')
@@ -53,14 +58,16 @@ function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ende
   addStart(program, ports, action)
   addStatus(program, ports, terminal, action)
   addChat(program, ports, terminal, action)
-  addPair(program, ports, terminal, action)
-  const making: Making = { program, ports, terminal, action }
+  const making: Making = { program, ports, terminal, action, version }
+  addPair(making)
   addCron(making)
   addSessions(making)
   addMemory(making)
-  addDoctor(program, ports, terminal, version, action)
   addConfig(program, ports, terminal, action)
   addInit(making)
+  addDoctor(making)
+  addService(making)
+  addCompletion(making)
   return program
 }
 
@@ -68,14 +75,12 @@ function addStart(program: Command, ports: CliPorts, action: Action): void {
   const start = program
     .command('start')
     .description('run the gateway until Ctrl-C (the default command)')
-    .option(
-      '--backend <name>',
-      'who answers: claude, codex, gemini, opencode, pi, claude-sdk, or echo, which repeats what you write',
-    )
+    .addOption(backendOption('who answers; echo repeats what you write'))
     .option('--model <name>', 'the model the backend is to use')
     .option('--discord', 'connect to Discord')
+    .option('--webchat', 'serve WebChat, which is always on')
     .option('--port <number>', 'where the chat page and the API are served')
-    .option('--log <level>', 'trace, debug, info, warn, error, fatal or silent')
+    .addOption(levelOption('what is logged: this and worse'))
     .action(action(flags => ports.start(flags)))
   examples(start, [
     'npx aetheel start',
@@ -120,60 +125,6 @@ function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: 
   ])
 }
 
-function addPair(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
-  const pair = program.command('pair').description('who may speak: see who asks, let them in or turn them away')
-  const load = () => import('./pair.ts')
-  const list = pair
-    .command('list')
-    .description('who asks to be let in, with their codes, and whom you have decided about')
-    .option('--json', 'as {requests, people}')
-    .action(action(async flags => (await load()).listPairing(ports, terminal, flags, flags.json === true)))
-  const approve = pair
-    .command('approve')
-    .description('let somebody in by the code that they were shown')
-    .argument('<code>', 'the code; or chat:user, as the list shows it, of somebody you decided about before')
-    .option('--owner', 'as an owner, who may do everything')
-    .action(
-      action(async (flags, [code = '']) =>
-        (await load()).approvePairing(ports, terminal, flags, code, flags.owner === true),
-      ),
-    )
-  const deny = pair
-    .command('deny')
-    .description('turn somebody away, also one who was let in before; they get no answer any more')
-    .argument('<code-or-user>', 'the code, or chat:user as the list shows it')
-    .action(action(async (flags, [whom = '']) => (await load()).denyPairing(ports, terminal, flags, whom)))
-  examples(pair, ['npx aetheel pair list', 'npx aetheel pair approve K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
-  examples(list, ['npx aetheel pair list', 'npx aetheel pair list --json'])
-  examples(approve, [
-    'npx aetheel pair approve K7QM-4XWD --owner',
-    'npx aetheel pair approve k7qm4xwd',
-    'npx aetheel pair approve discord:1234 --owner',
-  ])
-  examples(deny, ['npx aetheel pair deny K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
-}
-
-function addDoctor(program: Command, ports: CliPorts, terminal: Terminal, version: string, action: Action): void {
-  const doctor = program
-    .command('doctor')
-    .description('look at all that is needed, and say what to do about what is missing (exit 1)')
-    .option('--live', 'ask the backend for a real answer as well')
-    .option('--backend <name>', 'as if this one were chosen', knownBackend)
-    .option('--json', 'as {ok, checks: [{name, status, detail, fix}]}')
-    .action(
-      action(async flags => {
-        const { showDoctor } = await import('./doctor.ts')
-        return showDoctor(ports, terminal, { flags, live: flags.live === true, json: flags.json === true, version })
-      }),
-    )
-  examples(doctor, [
-    'npx aetheel doctor',
-    'npx aetheel doctor --live',
-    'npx aetheel doctor --backend codex --live',
-    'npx aetheel doctor --json',
-  ])
-}
-
 function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
   const config = program.command('config').description('look at the configuration, check it, write a first file')
   const load = () => import('./config.ts')
@@ -198,28 +149,10 @@ function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action
   examples(init, ['npx aetheel config init', 'npx aetheel config init --config-dir ~/aetheel'])
 }
 
-function addInit({ program, ports, terminal, action }: Making): void {
-  const init = program
-    .command('init')
-    .description('write a workspace to begin with; what is there already is left alone')
-    .option('--example', 'one that shows a morning briefing, a heartbeat, a webhook and a sub-agent')
-    .option('--json', 'as {dir, written, kept}')
-    .action(action(async flags => (await import('./init.ts')).initWorkspace(ports, terminal, flags)))
-  examples(init, ['npx aetheel init --example', 'npx aetheel init --example --config-dir ~/aetheel'])
-}
-
 /** The same rule as at the gateway's door, so that a slip of the hand is told at once. */
 function conversationId(id: string): string {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(id)) return id
   throw new InvalidArgumentError('Allowed are 1 to 64 letters, digits, dots, dashes and underscores.')
-}
-
-function knownBackend(name: string): string {
-  try {
-    return resolveBackendName(name)
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
-  }
 }
 
 /**

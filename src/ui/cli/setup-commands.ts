@@ -1,0 +1,84 @@
+// The commands by which it is set up and looked after: init, doctor, service, completion.
+import { Argument } from 'commander'
+import { backendOption, examples, type Making, shells } from './command.ts'
+
+export function addInit({ program, ports, terminal, action }: Making): void {
+  const init = program
+    .command('init')
+    .description('write a workspace to begin with; what is there already is left alone')
+    .option('--example', 'one that shows a morning briefing, a heartbeat, a webhook and a sub-agent')
+    .option('--json', 'as {dir, written, kept}')
+    .action(action(async flags => (await import('./init.ts')).initWorkspace(ports, terminal, flags)))
+  examples(init, ['npx aetheel init --example', 'npx aetheel init --example --config-dir ~/aetheel'])
+}
+
+export function addDoctor({ program, ports, terminal, action, version }: Making): void {
+  const doctor = program
+    .command('doctor')
+    .description('look at all that is needed, and say what to do about what is missing (exit 1)')
+    .option('--live', 'ask the backend for a real answer as well')
+    .addOption(backendOption('as if this one were chosen'))
+    .option('--json', 'as {ok, checks: [{name, status, detail, fix}]}')
+    .action(
+      action(async flags => {
+        const { showDoctor } = await import('./doctor.ts')
+        return showDoctor(ports, terminal, { flags, live: flags.live === true, json: flags.json === true, version })
+      }),
+    )
+  examples(doctor, [
+    'npx aetheel doctor',
+    'npx aetheel doctor --live',
+    'npx aetheel doctor --backend codex --live',
+    'npx aetheel doctor --json',
+  ])
+}
+
+export function addService({ program, ports, terminal, action }: Making): void {
+  const service = program.command('service').description('let systemd run the gateway for you, from login or boot on')
+  const load = () => import('./service.ts')
+  const install = service
+    .command('install')
+    .description('write a systemd user unit for this workspace, enable and start it; says how to undo it')
+    .option('--print', 'print the unit and do nothing')
+    .option('--force', 'replace a unit of other content')
+    .option('--json', 'as {file, unit, enabled, running, next}')
+    .action(action(async flags => (await load()).installService(ports, terminal, flags)))
+  const remove = service
+    .command('remove')
+    .description('stop and disable it, and delete the unit')
+    .option('--force', 'also one that was not made by this program')
+    .option('--json', 'as {file, removed, next}')
+    .action(action(async flags => (await load()).removeService(ports, terminal, flags)))
+  const status = service
+    .command('status')
+    .description('whether there is a unit, and whether systemd runs it (exit 0: it runs)')
+    .option('--json', 'as {file, unit, enabled, active}')
+    .action(action(async flags => (await load()).showService(ports, terminal, flags)))
+  examples(service, ['npx aetheel service install', 'npx aetheel service status', 'npx aetheel service remove'])
+  examples(install, [
+    'npx aetheel service install',
+    'npx aetheel service install --config-dir ~/aetheel',
+    'npx aetheel service install --print',
+  ])
+  examples(remove, ['npx aetheel service remove'])
+  examples(status, ['npx aetheel service status', 'npx aetheel service status --json'])
+}
+
+export function addCompletion({ program, terminal, action }: Making): void {
+  const completion = program
+    .command('completion')
+    .description('print a script that completes commands and options when TAB is pressed')
+    .addArgument(new Argument('<shell>', 'the shell it is for').choices(shells))
+    .action(
+      action(async (_flags, [name]) => {
+        const { completionScript } = await import('./completion.ts')
+        const shell = shells.find(one => one === name) ?? 'bash'
+        terminal.stdout.write(completionScript(shell, program))
+        return 0
+      }),
+    )
+  examples(completion, [
+    'eval "$(aetheel completion bash)"     # npx aetheel completion bash, where aetheel is not on the PATH yet',
+    'aetheel completion fish > ~/.config/fish/completions/aetheel.fish',
+  ])
+}

@@ -1,0 +1,126 @@
+// `aetheel service`, the real program with a systemctl that only writes down what it was asked.
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
+import { runCommand } from '../harness/gateway.ts'
+
+let home: TemporaryHome
+let tools: string
+const file = () => join(home.dir, '.config/systemd/user/aetheel.service')
+const asked = () =>
+  existsSync(join(home.dir, 'asked')) ? readFileSync(join(home.dir, 'asked'), 'utf8').split('\n').slice(0, -1) : []
+
+/** A systemctl that writes down its words and then does this. */
+function systemctl(script = ''): void {
+  writeFileSync(join(tools, 'systemctl'), `#!/bin/sh\necho "$@" >> "$HOME/asked"\n${script}\n`)
+  chmodSync(join(tools, 'systemctl'), 0o755)
+}
+
+beforeAll(async () => {
+  home = await temporaryHome()
+  tools = join(home.dir, 'tools')
+  mkdirSync(tools)
+})
+afterAll(() => home[Symbol.asyncDispose]())
+beforeEach(() => {
+  for (const old of [file(), join(home.dir, 'asked')]) rmSync(old, { force: true })
+  systemctl('[ "$2" = is-active ] && exit 3; exit 0')
+})
+
+async function service(args: readonly string[], env: Record<string, string> = {}) {
+  const run = runCommand(home, ['service', ...args], { PATH: `${tools}:/usr/bin:/bin`, XDG_CONFIG_HOME: '', ...env })
+  const code = await run.exit
+  return { code, out: run.stdout(), err: run.stderr() }
+}
+
+test('install writes the unit, enables it, and says how to undo it and how to keep it running', async () => {
+  const { code, out, err } = await service(['install'], { ANTHROPIC_API_KEY: 'sk-secret-of-the-shell', HTTP_TOKEN: '' })
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toContain(`Written: ${file()}`)
+  expect(out).toContain('npx aetheel service remove')
+  expect(out).toContain('loginctl enable-linger')
+  expect(out).toMatch(/Set in this shell alone.*ANTHROPIC_API_KEY/)
+  expect(asked().slice(-2)).toEqual(['--user daemon-reload', '--user enable --now aetheel.service'])
+  const unit = readFileSync(file(), 'utf8')
+  expect(unit).not.toContain('sk-secret-of-the-shell')
+  expect(unit).toContain(`--config-dir ${home.configDir}`)
+  expect(unit).toContain(`WorkingDirectory=${home.dir}`)
+  expect((await service(['install', '--print'])).out).toBe(unit)
+}, 20_000)
+
+test('the same unit is left alone; another one is shown as a difference and replaced only by force', async () => {
+  await service(['install'])
+  expect((await service(['install'])).out).toContain(`There already: ${file()}`)
+  const before = readFileSync(file(), 'utf8')
+  const other = await service(['install'], { STOP_TIMEOUT_MS: '90000' })
+  expect(other.code).toBe(1)
+  expect(other.err).toContain('-TimeoutStopSec=45\n    +TimeoutStopSec=105')
+  expect(readFileSync(file(), 'utf8')).toBe(before)
+  systemctl() // it runs
+  const forced = await service(['install', '--force', '--json'], { STOP_TIMEOUT_MS: '90000' })
+  expect(JSON.parse(forced.out)).toMatchObject({ file: file(), unit: 'written', enabled: true })
+  expect(asked().at(-1)).toBe('--user restart aetheel.service')
+  expect(readFileSync(file(), 'utf8')).toContain('TimeoutStopSec=105')
+}, 30_000)
+
+test('remove disables, deletes and reloads; there is nothing to remove the second time', async () => {
+  await service(['install'])
+  const { code, out } = await service(['remove'])
+  expect([code, out]).toEqual([0, `Removed: ${file()}\n`])
+  expect(asked().slice(-2)).toEqual(['--user disable --now aetheel.service', '--user daemon-reload'])
+  expect(existsSync(file())).toBe(false)
+  expect(await service(['remove'])).toMatchObject({ code: 0, out: expect.stringContaining('nothing to remove') })
+  mkdirSync(join(file(), '..'), { recursive: true })
+  writeFileSync(file(), '[Service]\nExecStart=/bin/true\n')
+  expect(await service(['remove'])).toMatchObject({ code: 1, err: expect.stringContaining('--force') })
+  expect(await service(['remove', '--force', '--json'])).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('"removed": true'),
+  })
+}, 20_000)
+
+test('status tells of the unit and of what systemd says, and exits with 0 only when it runs', async () => {
+  expect(await service(['status'])).toMatchObject({ code: 1, out: expect.stringContaining('service install') })
+  await service(['install'])
+  systemctl('case $2 in is-enabled) echo enabled;; is-active) echo active;; esac')
+  const { code, out } = await service(['status'])
+  expect(out).toMatch(/systemd runs Aetheel\n {2}unit +\S+aetheel.service\n {2}enabled +enabled\n {2}active +active\n/)
+  expect(code).toBe(0)
+  expect(JSON.parse((await service(['status', '--json'])).out)).toEqual({
+    file: file(),
+    unit: 'same',
+    enabled: true,
+    active: true,
+  })
+}, 20_000)
+
+test('without systemctl, or where it fails, it says in words what is left to do', async () => {
+  const without = await service(['install'], { PATH: tools.replace('tools', 'nothing') })
+  expect(without).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('  systemctl --user enable --now aetheel.service'),
+  })
+  rmSync(file()) // in which another PATH stands
+  systemctl('echo "Failed to connect to bus: No medium found" >&2; exit 1')
+  const { code, out } = await service(['install'])
+  expect(code).toBe(1)
+  expect(out).toContain('failed: Failed to connect to bus: No medium found')
+  expect(out).toContain('There is no systemd session of this user here.')
+  expect(existsSync(file())).toBe(true)
+}, 20_000)
+
+test('a gateway that was started by hand is not disturbed', async () => {
+  const gateway = await home.start({ AGENT_BACKEND: 'echo' })
+  const { out } = await service(['install'])
+  expect(out).toContain(`A gateway runs here already (process ${gateway.pid}). Stop it, then: systemctl --user start`)
+  expect(asked().at(-1)).toBe('--user enable aetheel.service')
+  await gateway.stop()
+}, 20_000)
+
+test('a configuration with mistakes is not installed', async () => {
+  const { code, err } = await service(['install'], { HTTP_PORT: 'many' })
+  expect(code).toBe(1)
+  expect(err).toContain('HTTP_PORT')
+  expect(existsSync(file())).toBe(false)
+})
