@@ -24,6 +24,7 @@ process.exitCode = await runCli(
     jobs: async flags => (await app()).jobs(flags),
     sessions: async flags => (await app()).sessions(flags),
     memory: async flags => (await app()).memory(flags),
+    setup: async flags => (await app()).setup(flags),
     unit: async flags => (await app()).unit(flags),
     config: async flags => (await app()).config(flags),
     initConfig: async flags => (await app()).initConfig(flags),

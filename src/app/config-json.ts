@@ -9,9 +9,12 @@ export type JsonRead =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly line: number; readonly column: number; readonly why: string }
 
+/** Where a value stands in the text, by its path with dots; the whole by an empty one. */
+export type Seen = (path: string, from: number, to: number) => void
+
 /** The words of a mistake never quote the text: it may hold secrets. */
-export function readJson(text: string): JsonRead {
-  const cursor: Cursor = { text, at: text.startsWith('\ufeff') ? 1 : 0 }
+export function readJson(text: string, seen: Seen = () => undefined): JsonRead {
+  const cursor: Cursor = { text, at: text.startsWith('\ufeff') ? 1 : 0, path: [], seen }
   try {
     const value = readValue(cursor, 0)
     skipBlanks(cursor)
@@ -31,6 +34,8 @@ export function isJsonObject(value: JsonValue): value is JsonObject {
 interface Cursor {
   readonly text: string
   at: number
+  readonly path: string[]
+  readonly seen: Seen
 }
 
 class JsonMistake extends Error {
@@ -44,9 +49,18 @@ class JsonMistake extends Error {
 // Far more than any configuration needs, far less than what would overflow the stack.
 const deepest = 100
 
-function readValue(cursor: Cursor, depth: number): JsonValue {
+function readValue(cursor: Cursor, depth: number, name?: string): JsonValue {
   skipBlanks(cursor)
   if (depth > deepest) throw new JsonMistake(`nested deeper than ${deepest} levels`, cursor.at)
+  if (name !== undefined) cursor.path.push(name)
+  const from = cursor.at
+  const value = readAny(cursor, depth)
+  cursor.seen(cursor.path.join('.'), from, cursor.at)
+  if (name !== undefined) cursor.path.pop()
+  return value
+}
+
+function readAny(cursor: Cursor, depth: number): JsonValue {
   switch (cursor.text[cursor.at]) {
     case '{':
       return readObject(cursor, depth)
@@ -72,7 +86,7 @@ function readObject(cursor: Cursor, depth: number): JsonObject {
     if (key in object) throw new JsonMistake('this key stands here for the second time', start)
     skipBlanks(cursor)
     if (!take(cursor, ':')) throw new JsonMistake('expected ":" after the key', cursor.at)
-    object[key] = readValue(cursor, depth + 1)
+    object[key] = readValue(cursor, depth + 1, key)
     skipBlanks(cursor)
     if (!take(cursor, ',') && cursor.text[cursor.at] !== '}') throw new JsonMistake('expected "," or "}"', cursor.at)
   }
@@ -84,7 +98,7 @@ function readArray(cursor: Cursor, depth: number): JsonValue[] {
   for (;;) {
     skipBlanks(cursor)
     if (take(cursor, ']')) return array
-    array.push(readValue(cursor, depth + 1))
+    array.push(readValue(cursor, depth + 1, '[]'))
     skipBlanks(cursor)
     if (!take(cursor, ',') && cursor.text[cursor.at] !== ']') throw new JsonMistake('expected "," or "]"', cursor.at)
   }

@@ -11,7 +11,7 @@ import {
   openBackend,
   pathHint,
 } from '../run/index.ts'
-import type { Check } from '../ui/index.ts'
+import type { Check, FoundBackend } from '../ui/index.ts'
 import { sampleTurn } from './backends.ts'
 import type { Config, Loaded } from './config.ts'
 
@@ -26,6 +26,7 @@ export interface BackendSearch {
 
 export interface FoundBackends {
   readonly checks: readonly Check[]
+  readonly each: readonly FoundBackend[]
   /** What to do when the chosen one cannot be used; empty: nothing is known. */
   readonly fix: string
   /** Why the chosen one need not be asked; null: it runs. */
@@ -56,6 +57,13 @@ export async function findBackends(search: BackendSearch, signal: AbortSignal): 
         ...(check.name === chosen?.name ? ignoredBy(chosen, loaded?.config) : []),
       ]),
     ],
+    each: found.map(({ check, fix, runs, loggedIn }) => ({
+      name: check.name,
+      detail: check.detail,
+      fix,
+      runs,
+      loggedIn,
+    })),
     fix: its?.fix ?? '',
     useless: whyUseless(chosen, its?.check, echoForLack),
   }
@@ -107,7 +115,7 @@ function importanceOf(name: string, config: Config | undefined): Importance {
   return [...(config?.agent.fallback ?? []), ...routes].some(one => one === name) ? 'stand-by' : 'none'
 }
 
-interface Row {
+interface Row extends Pick<FoundBackend, 'runs' | 'loggedIn'> {
   readonly check: Check
   readonly fix: string
 }
@@ -127,17 +135,19 @@ async function look(
     const program = (importance === 'chosen' ? parts.program : null) ?? name
     const missing = !dialect || findProgram(program, parts.environment.PATH) === null
     const status = importance === 'chosen' ? 'fail' : importance === 'none' && missing ? 'off' : 'warn'
+    const row = { fix: install, runs: false, loggedIn: null }
     if (status === 'off' && dialect)
-      return { check: withFix({ name, status, detail: 'not installed' }, shortly(install)), fix: install }
-    return { check: withFix({ name, status, detail: words }, install), fix: install }
+      return { ...row, check: withFix({ name, status, detail: 'not installed' }, shortly(install)) }
+    return { ...row, check: withFix({ name, status, detail: words }, install) }
   }
   const login = loginOf(name, parts.environment, home)
   const fix = login ? `Log in once with \`${login.command}\`${orVariable(login)}.` : ''
+  const row = { fix, runs: true, loggedIn: login && login.sign !== null }
   if (!login || login.sign !== null)
-    return { check: { name, status: 'ok', detail: login ? `${words}; ${signIn(login, home)}` : words }, fix }
+    return { ...row, check: { name, status: 'ok', detail: login ? `${words}; ${signIn(login, home)}` : words } }
   const detail = `${words}; no sign of a login`
-  if (importance === 'none') return { check: { name, status: 'ok', detail }, fix }
-  return { check: withFix({ name, status: 'warn', detail }, fix), fix }
+  if (importance === 'none') return { ...row, check: { name, status: 'ok', detail } }
+  return { ...row, check: withFix({ name, status: 'warn', detail }, fix) }
 }
 
 /** Of the sentence on installing it the command, for those who do not need it now. */

@@ -8,9 +8,25 @@ const patienceMs = 10_000
 
 /** Nothing while Discord is off. */
 export async function discordChecks({ discord }: Config, signal: AbortSignal): Promise<readonly Check[]> {
-  const { enabled, botToken: token, api, messageContent } = discord
-  if (!enabled || token === null) return []
+  const { enabled, botToken: token } = discord
+  return !enabled || token === null ? [] : (await lookAtBot(discord, token, signal)).checks
+}
+
+export interface BotLook {
+  readonly type: Look['type']
+  readonly checks: readonly Check[]
+}
+
+/** The bot of this token, whether Discord is on or off. */
+export async function lookAtBot(discord: Config['discord'], token: string, signal: AbortSignal): Promise<BotLook> {
+  const { api } = discord
   const look = await lookAtDiscord({ api, token }, AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]))
+  return { type: look.type, checks: checksOf(look, discord) }
+}
+
+type Look = Awaited<ReturnType<typeof lookAtDiscord>>
+
+function checksOf(look: Look, { api, messageContent }: Config['discord']): readonly Check[] {
   const name = 'discord'
   switch (look.type) {
     case 'bad-token':

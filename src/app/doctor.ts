@@ -60,6 +60,12 @@ export async function* examine(from: LoadFrom, live: boolean, signal: AbortSigna
   }
 }
 
+/** The agents of this machine, for whoever is to choose one. */
+export const backendsFor = async (from: LoadFrom, signal: AbortSignal): Promise<FoundBackends['each']> => {
+  process.on('exit', killEverything)
+  return (await lookForBackends(await groundOf(from), signal)).each
+}
+
 async function groundOf(from: LoadFrom): Promise<Ground> {
   const loaded = await loadConfig(from)
   const home = from.env.HOME || homedir()
@@ -115,6 +121,7 @@ function lookForBackends(ground: Ground, signal: AbortSignal): Promise<FoundBack
   const search = { parts: partsFor(ground, noScratch), loaded: loaded.ok ? loaded : null, home }
   return findBackends(search, signal).catch((error: unknown) => ({
     checks: [failure('backend', error)],
+    each: [],
     fix: '',
     useless: 'the backends could not be looked at',
   }))

@@ -65,6 +65,15 @@ export async function* doctor(flags: Flags, live: boolean, signal: AbortSignal) 
   yield* examine({ flags, env: process.env, cwd: process.cwd() }, live, signal)
 }
 
+/** What is there to begin with, and what can be made of it. */
+export async function setup(flags: Flags) {
+  const { openSetup } = await import('./setup.ts')
+  // Typed at a question, where no shell fills it in.
+  const configDir = flags.configDir?.toString().replace(/^~(?=\/|$)/, process.env.HOME ?? '~')
+  const from = { flags: { ...flags, configDir }, env: process.env, cwd: process.cwd() }
+  return openSetup(from, await mustLoad(from.flags))
+}
+
 /** The systemd user unit of this workspace. */
 export async function unit(flags: Flags) {
   const { openUnit } = await import('./service.ts')

@@ -17,9 +17,9 @@ export interface SectionFile {
   readonly starter: string
 }
 
-const starterIdentity = `# Identity
+export const identityCalled = (name: string): string => `# Identity
 
-- **Name:** Aetheel
+- **Name:** ${name}
 - **Role:** a personal assistant that lives on its owner's machine and is spoken to in chats
 `
 
@@ -48,7 +48,7 @@ export const sectionFiles: readonly SectionFile[] = [
     file: 'identity.md',
     header: '# Identity',
     required: true,
-    starter: starterIdentity,
+    starter: identityCalled('Aetheel'),
   },
   { key: 'soul', name: 'Personality', file: 'soul.md', header: '# Soul', required: true, starter: starterSoul },
   empty('agents', 'Operating Rules', 'agents.md', '# Operating Rules'),

@@ -17,6 +17,7 @@ export const noPorts = (): CliPorts => {
     jobs: async () => ({ ...jobs, close }),
     sessions: async () => ({ ...sessions, close }),
     memory: async () => ({ ...memory, close }),
+    setup: nothing('setup'),
     unit: nothing('systemd'),
     config: nothing('configuration'),
     initConfig: nothing('config.json'),

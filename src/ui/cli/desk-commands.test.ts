@@ -264,7 +264,6 @@ test.each([
   ['memory', 'approve', '-1'],
   ['memory', 'forget'],
   ['sessions', 'lst'],
-  ['init'],
 ])('%s %s %s is a usage error, and nothing happens', async (...args) => {
   const desks = fakeDesks()
   const { ports } = await ways.stopped(desks)
@@ -343,5 +342,4 @@ test('init --example lists what was written and what was there, and says what to
   expect(JSON.parse((await run(['init', '--example', '--json'], { initExample })).out)).toEqual(await initExample())
   const all = await run(['init', '--example'], { initExample: async () => ({ dir: '/w', written: [], kept: ['a'] }) })
   expect(all.out).toContain('Nothing was written to /w')
-  expect((await run(['init'])).err).toContain('npx aetheel config init')
 })

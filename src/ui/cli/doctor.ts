@@ -60,12 +60,12 @@ const marks = {
 const nameWidth = 13
 
 /** Signs and wrapped lines for a terminal; elsewhere words, and one line for each check and each advice. */
-function openPage(out: OutputStream) {
+export function openPage(out: OutputStream) {
   const paint = paintFor(out)
   const onTerminal = out.isTTY === true
   const margin = onTerminal ? '    ' : '      '
   const indent = margin.length + nameWidth + 2
-  const room = onTerminal ? Math.max(30, Math.min(out.columns ?? 80, 120) - indent - 1) : Number.POSITIVE_INFINITY
+  const room = onTerminal ? Math.max(30, Math.min(out.columns || 80, 120) - indent - 1) : Number.POSITIVE_INFINITY
   const write = (lines: readonly string[]) => void out.write(lines.map(line => `${line.trimEnd()}\n`).join(''))
 
   return {

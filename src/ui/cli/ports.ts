@@ -55,6 +55,65 @@ export type Finding =
 /** What is kept on disk, opened while no gateway runs. */
 export type Kept<Desk> = Desk & { close(): Promise<void> }
 
+export interface FoundBackend {
+  readonly name: string
+  readonly runs: boolean
+  /** Null: there is nothing to log in to. False is no proof: some keep a login where nobody sees it. */
+  readonly loggedIn: boolean | null
+  readonly detail: string
+  /** How to install it, or to log in. */
+  readonly fix: string
+}
+
+/** What `init` finds, and what it can do about it. */
+export interface Setup {
+  readonly dir: string
+  /** What the configuration says already. Null: nothing. */
+  readonly backend: string | null
+  readonly owners: readonly string[]
+  readonly discord: { readonly hasToken: boolean; readonly enabled: boolean }
+  /** The agent has an identity.md. */
+  readonly named: boolean
+  backends(signal: AbortSignal): Promise<readonly FoundBackend[]>
+  /** Asks Discord about this token, or the one that is set. */
+  bot(
+    token: string | null,
+    signal: AbortSignal,
+  ): Promise<{ readonly type: 'good' | 'bad-token' | 'unreachable'; readonly checks: readonly Check[] }>
+  /** A variable of the environment or of .env. */
+  variable(name: string): string | null
+  /** Rejects, in plain words, where the result would not load. */
+  plan(choices: Choices): Promise<Plan>
+}
+
+/** Null: as it is. */
+export interface Choices {
+  readonly backend: string | null
+  readonly discordToken: string | null
+  readonly discord: boolean
+  readonly owner: string | null
+  readonly name: string | null
+  /** Other commands are to find the folder without being told. */
+  readonly rememberDir: boolean
+}
+
+export interface PlannedFile {
+  readonly path: string
+  readonly isNew: boolean
+  /** Line by line as a diff. Secrets are hidden already. */
+  readonly diff: string
+  /** Where the file as it was is kept. */
+  readonly copy: string | null
+}
+
+export interface Plan {
+  readonly files: readonly PlannedFile[]
+  /** What stands in the way of a choice, such as a variable that wins over config.json. */
+  readonly warnings: readonly string[]
+  /** All of it or nothing. `undo` leaves everything as it was. */
+  write(): Promise<{ undo(): Promise<void> }>
+}
+
 /** The systemd user unit that runs this workspace. */
 export interface UnitDesk {
   readonly name: string
@@ -90,6 +149,8 @@ export interface CliPorts {
   jobs(flags: Flags): Promise<Kept<Jobs>>
   sessions(flags: Flags): Promise<Kept<SessionsDesk>>
   memory(flags: Flags): Promise<Kept<MemorySearch & MemoryLog>>
+  /** Rejects, in plain words, while the configuration has mistakes. */
+  setup(flags: Flags): Promise<Setup>
   /** Rejects, in plain words, where there are no such units. */
   unit(flags: Flags): Promise<UnitDesk>
   config(flags: Flags): Promise<ConfigReport>

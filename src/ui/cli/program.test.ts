@@ -113,8 +113,8 @@ test('the help as a whole', async () => {
       memory                    what is remembered, and how it changed
       config                    look at the configuration, check it, write a first
                                 file
-      init [options]            write a workspace to begin with; what is there
-                                already is left alone
+      init [options]            set it up: asks who answers, about Discord and its
+                                owner, writes that down, and proves it with a turn
       doctor [options]          look at all that is needed, and say what to do about
                                 what is missing (exit 1)
       service                   let systemd run the gateway for you, from login or

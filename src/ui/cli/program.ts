@@ -169,8 +169,8 @@ function outputTo({ stdout, stderr }: Terminal) {
   return {
     writeOut: (text: string) => void stdout.write(text),
     writeErr: (text: string) => void stderr.write(text),
-    getOutHelpWidth: () => Math.min(stdout.columns ?? 100, 110),
-    getErrHelpWidth: () => Math.min(stderr.columns ?? 100, 110),
+    getOutHelpWidth: () => Math.min(stdout.columns || 100, 110),
+    getErrHelpWidth: () => Math.min(stderr.columns || 100, 110),
     outputError: (text: string, write: (text: string) => void) => write(text.replace(/^error: /, 'aetheel: ')),
   }
 }

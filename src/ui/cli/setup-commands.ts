@@ -2,14 +2,33 @@
 import { Argument } from 'commander'
 import { backendOption, examples, type Making, shells } from './command.ts'
 
-export function addInit({ program, ports, terminal, action }: Making): void {
+export function addInit({ program, ports, terminal, action, version }: Making): void {
   const init = program
     .command('init')
-    .description('write a workspace to begin with; what is there already is left alone')
-    .option('--example', 'one that shows a morning briefing, a heartbeat, a webhook and a sub-agent')
-    .option('--json', 'as {dir, written, kept}')
-    .action(action(async flags => (await import('./init.ts')).initWorkspace(ports, terminal, flags)))
-  examples(init, ['npx aetheel init --example', 'npx aetheel init --example --config-dir ~/aetheel'])
+    .description(
+      'set it up: asks who answers, about Discord and its owner, writes that down, and proves it with a turn',
+    )
+    .addOption(backendOption('who answers (default: the first that is found)'))
+    .option('--discord-token-env <name>', 'the variable that holds the token of the Discord bot; it is kept in .env')
+    .option('--owner <id>', 'the Discord user id of the owner, or: later')
+    .option('--name <name>', 'what the agent is called')
+    .option('--yes', 'ask nothing: take these options, and for the rest what is found')
+    .option('--no-turn', 'do not ask the agent for a first answer')
+    .option('--example', 'only write an example workspace: a briefing, a heartbeat, a webhook, a sub-agent')
+    .option('--json', 'as {dir, backend, owner, discord, files, warnings, live}; with --example {dir, written, kept}')
+    .action(
+      action(async flags => {
+        const { initExample, initWorkspace } = await import('./init.ts')
+        return flags.example === true
+          ? initExample(ports, terminal, flags)
+          : initWorkspace(ports, terminal, flags, version)
+      }),
+    )
+  examples(init, [
+    'npx aetheel init',
+    'npx aetheel init --yes --backend claude --owner 123456789012345678 --discord-token-env DISCORD_BOT_TOKEN',
+    'npx aetheel init --example --config-dir ~/aetheel',
+  ])
 }
 
 export function addDoctor({ program, ports, terminal, action, version }: Making): void {

@@ -34,7 +34,7 @@ export function openProgress(stream: OutputStream, now: () => number, openLine: 
     drawn = null
   }
   const draw = (): void => {
-    const columns = stream.columns ?? 80
+    const columns = stream.columns || 80
     const row = paint('dim', progressRow(tick++, now() - began, what, columns))
     const line = openLine()
     hide()

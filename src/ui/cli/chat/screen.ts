@@ -39,7 +39,7 @@ export function openScreen(reader: Interface, out: OutputStream): Screen {
     reader.prompt(true)
   }
   const living = (): string[] => [rest, row].filter(line => line !== '')
-  const columns = (): number => Math.max(20, out.columns ?? 80)
+  const columns = (): number => Math.max(20, out.columns || 80)
 
   return {
     print(text) {

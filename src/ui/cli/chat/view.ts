@@ -25,7 +25,7 @@ export function openView(screen: Screen, paint: Paint, terminal: Terminal, unans
   const ours = new Set<string>()
   /** Letters that waited for us come ahead of the history, which tells what they answer; null: it has come. */
   let early: Final[] | null = []
-  const columns = (): number => terminal.stdout.columns ?? 80
+  const columns = (): number => terminal.stdout.columns || 80
   const answers = openAnswers(screen, paint, columns, unanswered)
 
   const catchUp = (letters: readonly Final[], messages: Messages): void => {

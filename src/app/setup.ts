@@ -1,0 +1,131 @@
+// What `aetheel init` finds, and what it would write: config.json, .env, identity.md.
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { identityCalled } from '../prompt/index.ts'
+import { unified } from '../store/index.ts'
+import type { Choices, Plan, PlannedFile, Setup } from '../ui/index.ts'
+import { type Config, type Loaded, type LoadFrom, loadConfig, showProblems } from './config.ts'
+import { withSettings, withVariables } from './config-edit.ts'
+import type { JsonValue } from './config-json.ts'
+import { options } from './config-options.ts'
+import { mask } from './config-report.ts'
+import { readDotEnv, setVariables } from './config-sources.ts'
+import { lookAtBot } from './doctor-discord.ts'
+import { writeTogether } from './write-together.ts'
+
+type Ready = Extract<Loaded, { ok: true }>
+
+export function openSetup(from: LoadFrom, { config, environment }: Ready): Setup {
+  const { configDir, agent, gate, discord } = config
+  return {
+    dir: configDir,
+    backend: agent.backend,
+    owners: gate.owners,
+    discord: { hasToken: discord.botToken !== null, enabled: discord.enabled },
+    named: existsSync(join(configDir, 'identity.md')),
+    async backends(signal) {
+      const { backendsFor } = await import('./doctor.ts')
+      return backendsFor(from, signal)
+    },
+    bot: (token, signal) => lookAtBot(discord, token ?? discord.botToken ?? '', signal),
+    variable: name => environment[name] ?? null,
+    plan: choices => planFor(from, config, choices),
+  }
+}
+
+const opening = '// Configuration of Aetheel. "npx aetheel config show" lists every option.\n{}\n'
+
+async function planFor(from: LoadFrom, config: Config, choices: Choices): Promise<Plan> {
+  const { configDir } = config
+  const settings = settingsFor(choices, config)
+  const variables = variablesFor(choices, configDir)
+  const configFile = await edited(join(configDir, 'config.json'), opening, text => withSettings(text, settings))
+  const dotEnv = await edited(join(from.cwd, '.env'), '', text => withVariables(text, variables))
+  const identity = await edited(join(configDir, 'identity.md'), '', text =>
+    choices.name === null || text !== '' ? text : identityCalled(choices.name),
+  )
+  const changes = [
+    ...(settings.size > 0 ? [{ ...configFile, keep: true }] : []),
+    ...(variables.size > 0 ? [{ ...dotEnv, keep: false }] : []),
+    ...(identity.after === (identity.before ?? '') ? [] : [{ ...identity, keep: false }]),
+  ].filter(({ before, after }) => before !== after)
+  const files = changes.map(change => shown(change, choices.discordToken))
+  return {
+    files,
+    warnings: await remarksOn(from, configFile.after, variables, choices),
+    write: () =>
+      writeTogether(changes.map(({ path, after }, i) => ({ path, text: after, copy: files[i]?.copy ?? null }))),
+  }
+}
+
+function settingsFor({ backend, discord, owner }: Choices, config: Config): ReadonlyMap<string, JsonValue> {
+  const owners = config.gate.owners
+  return new Map<string, JsonValue>([
+    ...(backend === null ? [] : [['agent.backend', backend] as const]),
+    ...(discord && !config.discord.enabled ? [['discord.enabled', true] as const] : []),
+    ...(owner === null || owners.includes(owner) ? [] : [['owner.users', [...owners, owner]] as const]),
+  ])
+}
+
+const variablesFor = ({ discordToken, rememberDir }: Choices, configDir: string): ReadonlyMap<string, string> =>
+  new Map([
+    ...(discordToken === null ? [] : [[options['discord.bot_token'].env, discordToken] as const]),
+    ...(rememberDir ? [[options.config_dir.env, configDir] as const] : []),
+  ])
+
+interface Edited {
+  readonly path: string
+  readonly before: string | null
+  readonly after: string
+}
+
+async function edited(path: string, empty: string, edit: (text: string) => string): Promise<Edited> {
+  const before = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw new Error(`${path} cannot be read (${error.code})`, { cause: error })
+  })
+  return { path, before, after: edit(before ?? empty) }
+}
+
+function shown({ path, before, after, keep }: Edited & { readonly keep: boolean }, secret: string | null): PlannedFile {
+  const hide = (text: string) => (secret === null ? text : text.replaceAll(secret, mask))
+  const copy = before === null || !keep ? null : firstFree(path)
+  // Of .env only what is new: what stands there already may be secrets of others.
+  const diff = unified(before ?? '', after)
+  const lines = keep || before === null ? diff : diff.replace(/^[^+].*\n/gm, '')
+  return { path, isNew: before === null, diff: hide(lines), copy }
+}
+
+function firstFree(path: string): string {
+  for (let n = 1; ; n++) {
+    const copy = `${path}.${n === 1 ? 'old' : `old${n}`}`
+    if (!existsSync(copy)) return copy
+  }
+}
+
+/** Loads it as it would be. Rejects where it would not load; tells where something else wins over a choice. */
+async function remarksOn(
+  from: LoadFrom,
+  configText: string,
+  variables: ReadonlyMap<string, string>,
+  choices: Choices,
+): Promise<readonly string[]> {
+  const dotEnv = await readDotEnv(from.cwd, { problems: [], warnings: [] })
+  const env = { ...dotEnv, ...Object.fromEntries(variables), ...setVariables(from.env) }
+  const loaded = await loadConfig({ ...from, env, configText })
+  if (!loaded.ok)
+    throw new Error(`this does not go together, so nothing was written:\n${showProblems(loaded.problems)}`)
+  const { config, values } = loaded
+  const wins = (key: keyof typeof options, lost: boolean) =>
+    values
+      .filter(value => lost && value.key === key)
+      .map(({ env: name }) => `${name} is set in ${from.env[name] ? 'the environment' : '.env'} and wins over this.`)
+  return [
+    ...wins('config_dir', choices.rememberDir && (from.env.CONFIG_DIR ?? config.configDir) !== config.configDir),
+    ...wins('agent.backend', choices.backend !== null && config.agent.backend !== choices.backend),
+    ...wins('discord.enabled', choices.discord && !config.discord.enabled),
+    ...wins('discord.bot_token', choices.discordToken !== null && config.discord.botToken !== choices.discordToken),
+    ...wins('owner.users', choices.owner !== null && !config.gate.owners.includes(choices.owner)),
+  ]
+}

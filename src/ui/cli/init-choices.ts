@@ -1,0 +1,212 @@
+// What `aetheel init` has to know: by asking where somebody sits, else by flags and what is found.
+import { openProgress } from './chat/progress.ts'
+import { whereOf } from './desk.ts'
+import { openPage } from './doctor.ts'
+import type { Choices, CliPorts, Flags, FoundBackend, Setup } from './ports.ts'
+import type { Questions } from './questions.ts'
+import { aligned, type Terminal } from './terminal.ts'
+
+/** Not told enough, or something that makes no sense: exit code 2. */
+export class Unclear extends Error {
+  override readonly name = 'Unclear'
+}
+
+export interface Chosen {
+  readonly setup: Setup
+  readonly choices: Choices
+  /** By which other commands find the workspace. */
+  readonly where: Flags
+}
+
+interface Chooser {
+  readonly terminal: Terminal
+  readonly flags: Flags
+  /** Null: nobody sits there. */
+  readonly questions: Questions | null
+  readonly signal: AbortSignal
+  say(text?: string): void
+}
+
+export const choosers = (
+  terminal: Terminal,
+  flags: Flags,
+  questions: Questions | null,
+  say: (text?: string) => void,
+  signal: AbortSignal,
+): Chooser => ({ terminal, flags, questions, say, signal })
+
+export async function choose(ports: CliPorts, flags: Flags, chooser: Chooser): Promise<Chosen> {
+  const { questions } = chooser
+  const usual = await ports.setup(whereOf(flags))
+  if (!questions && flags.yes !== true) throw new Unclear(await whatIsMissing(usual, chooser))
+  const elsewhere = await workspace(usual, chooser)
+  const setup = elsewhere === null ? usual : await ports.setup({ configDir: elsewhere })
+  const where = elsewhere === null ? whereOf(flags) : { configDir: setup.dir }
+  const backend = await whoAnswers(setup, chooser)
+  const { discordToken, discord } = await discordToo(setup, chooser)
+  const owner = await whoOwns(setup, chooser, discord || setup.discord.enabled)
+  const name = await called(setup, chooser)
+  const choices = { backend, discordToken, discord, owner, name, rememberDir: setup.dir !== usual.dir }
+  return { setup, choices, where }
+}
+
+/** Null: where it would be anyway. */
+async function workspace({ dir }: Setup, { flags, questions }: Chooser): Promise<string | null> {
+  if (!questions || flags.configDir !== undefined) return null
+  const answer = await questions.ask('Where shall the workspace be, its memory and its settings?', dir)
+  return answer === dir ? null : answer
+}
+
+async function look(setup: Setup, { terminal, signal }: Chooser): Promise<readonly FoundBackend[]> {
+  const progress = openProgress(terminal.stderr, terminal.now, () => '')
+  progress.show('looking for agents on this machine')
+  try {
+    const found = await setup.backends(signal)
+    const rank = ({ runs, loggedIn }: FoundBackend) => (runs ? (loggedIn === false ? 1 : 0) : 2)
+    return found.toSorted((a, b) => rank(a) - rank(b))
+  } finally {
+    progress.close()
+  }
+}
+
+const echo: FoundBackend = {
+  name: 'echo',
+  runs: true,
+  loggedIn: null,
+  detail: 'repeats what you write, to try things out',
+  fix: '',
+}
+
+async function whoAnswers(setup: Setup, chooser: Chooser): Promise<string | null> {
+  const { flags, questions, say } = chooser
+  const all = [...(await look(setup, chooser)), echo]
+  const usable = all.filter(({ runs }) => runs)
+  if (typeof flags.backend === 'string') return mustRun(flags.backend, all)
+  if (!questions) {
+    if (setup.backend !== null) return null
+    const [first] = usable
+    if (first && first !== echo) return first.name
+    throw new Unclear('no agent was found on this machine. Install one, or say --backend echo to begin without.')
+  }
+  const missing = all.filter(({ runs }) => !runs).map(({ name }) => name)
+  say('Who is to answer? On this machine there is')
+  for (const line of aligned(usable.map(({ name, detail }, i) => [`  ${i + 1}`, name, detail]))) say(line)
+  if (missing.length > 0) say(`Not here: ${missing.join(', ')}. "npx aetheel doctor" says how to install them.`)
+  const usual = usable.find(({ name }) => name === setup.backend)?.name ?? usable[0]?.name ?? 'echo'
+  for (;;) {
+    const answer = await questions.ask('Its number or name:', usual)
+    const chosen = usable[Number(answer) - 1] ?? usable.find(({ name }) => name === answer)
+    if (chosen) return chosen.name === setup.backend ? null : chosen.name
+    const why = all.find(({ name }) => name === answer)
+    say(
+      why
+        ? `${why.name} cannot be used: ${why.detail}. ${why.fix}`
+        : `Say a number from 1 to ${usable.length}, or a name.`,
+    )
+  }
+}
+
+function mustRun(name: string, all: readonly FoundBackend[]): string {
+  const found = all.find(one => one.name === name)
+  if (found?.runs) return name
+  throw new Error(`${name} cannot be used: ${found?.detail ?? 'it is not known'}. ${found?.fix ?? ''}`.trim())
+}
+
+type DiscordChoice = Pick<Choices, 'discord' | 'discordToken'>
+const noDiscord: DiscordChoice = { discord: false, discordToken: null }
+
+async function discordToo(setup: Setup, chooser: Chooser): Promise<DiscordChoice> {
+  const { flags, questions } = chooser
+  const variable = flags.discordTokenEnv
+  if (typeof variable === 'string') {
+    const token = setup.variable(variable)
+    if (token === null) throw new Unclear(`--discord-token-env names ${variable}, which is not set.`)
+    if (await isGood(setup, chooser, token)) return { discord: true, discordToken: token }
+    throw new Error('nothing was written: Discord must be reachable, and accept the token.')
+  }
+  if (!questions) return noDiscord
+  return askForToken(setup, chooser, questions)
+}
+
+async function askForToken(setup: Setup, chooser: Chooser, questions: Questions): Promise<DiscordChoice> {
+  const { say } = chooser
+  say()
+  const { hasToken } = setup.discord
+  if (!hasToken) say('Discord: https://discord.com/developers/applications, New Application, Bot, Reset Token.')
+  const question = hasToken
+    ? 'A token of a Discord bot is set. Enter keeps it; or another (it is not shown):'
+    : 'The token of the bot (it is not shown; Enter: no Discord):'
+  for (;;) {
+    const token = await questions.askSecret(question)
+    if (token === '' && !hasToken) return noDiscord
+    if (!/^[!-~]*$/.test(token)) say('A token has no blanks in it, and nothing but ASCII.')
+    else if (await isGood(setup, chooser, token || null)) return { discord: true, discordToken: token || null }
+    else if (token === '') return noDiscord
+  }
+}
+
+/** Says what Discord says. */
+async function isGood(
+  setup: Setup,
+  { terminal, flags, questions, signal }: Chooser,
+  token: string | null,
+): Promise<boolean> {
+  const progress = openProgress(terminal.stderr, terminal.now, () => '')
+  progress.show('asking Discord')
+  const looked = await setup.bot(token, signal).finally(progress.close)
+  const page = openPage(questions || flags.json === true ? terminal.stderr : terminal.stdout)
+  for (const check of looked.checks) page.row(check)
+  return looked.type === 'good'
+}
+
+const isUserId = (text: string) => /^\d{15,21}$/.test(text)
+
+async function whoOwns(setup: Setup, { flags, questions, say }: Chooser, discord: boolean): Promise<string | null> {
+  if (typeof flags.owner === 'string') {
+    if (flags.owner === 'later') return null
+    if (isUserId(flags.owner)) return flags.owner
+    throw new Unclear('--owner takes the user id of a Discord account, 17 to 20 digits, or the word later.')
+  }
+  if (!questions || !discord || setup.owners.length > 0) return null
+  say()
+  say(
+    'Who owns it may do everything. In Discord: Settings, Advanced, Developer Mode; then right click on your name, Copy User ID.',
+  )
+  for (;;) {
+    const answer = await questions.ask('Your user id (Enter: later, by a code that the bot shows you):', '')
+    if (answer === '') return null
+    if (isUserId(answer)) return answer
+    say('A user id has 17 to 20 digits, and nothing else.')
+  }
+}
+
+/** Asked once: afterwards it is in identity.md, which is edited by hand. */
+async function called({ named }: Setup, { flags, questions, say }: Chooser): Promise<string | null> {
+  const given = typeof flags.name === 'string' ? flags.name.trim() : null
+  if (named) {
+    if (given !== null) throw new Unclear('there is an identity.md already: change the name in it.')
+    return null
+  }
+  if (given !== null || !questions) return given || null
+  say()
+  const answer = await questions.ask('What is it called?', 'Aetheel')
+  return answer === 'Aetheel' ? null : answer
+}
+
+async function whatIsMissing(setup: Setup, chooser: Chooser): Promise<string> {
+  const found = (await look(setup, chooser)).filter(({ runs }) => runs).map(({ name }) => name)
+  return [
+    'there is no terminal to ask at. Say --yes to take what is found, and beside it what you want:',
+    ...aligned([
+      [
+        '  --backend NAME',
+        found.length === 0
+          ? 'who answers; none was found, echo is always there'
+          : `who answers; found: ${found.join(', ')}`,
+      ],
+      ['  --discord-token-env NAME', "the variable in which the bot's token is"],
+      ['  --owner ID', 'the Discord user id of its owner, or: later'],
+      ['  --name NAME', 'what it is called'],
+    ]),
+  ].join('\n')
+}
