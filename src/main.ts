@@ -4,14 +4,15 @@ import { runCli } from './ui/index.ts'
 
 const app = () => import('./app/index.ts')
 
-// A reader that has gone away (`aetheel status | head -1`) is no error of ours.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
-}
+// A reader that has gone away (`aetheel status | head -1`) is no error of ours. Nor does a gateway end because its log has no room.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE' || process.exitCode === 1) return
+  process.exitCode = 1
+  process.stderr.write(`aetheel: the output could not be written (${error.code})\n`)
+})
+process.stderr.on('error', () => undefined)
 
-process.exitCode = await runCli(
+const code = await runCli(
   process.argv.slice(2),
   {
     start: async flags => (await app()).start(flags),
@@ -45,3 +46,4 @@ process.exitCode = await runCli(
   },
   product.version,
 )
+process.exitCode ??= code

@@ -3,6 +3,7 @@ import { rmSync, statSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { scrubber } from '../base/scrub.ts'
 import { type BackendParts, chooseBackend, killEverything, openScratch, type Scratch } from '../run/index.ts'
 import type { Check, Finding } from '../ui/index.ts'
@@ -27,6 +28,8 @@ import { wakingChecks } from './doctor-waking.ts'
 import { findGateway, groundUnder } from './find.ts'
 
 const patienceMs = 120_000
+/** Shorter than this is at once. */
+const atOnceMs = 150
 
 /** What is looked at. There is always a folder and an environment, however bad the configuration is. */
 interface Ground {
@@ -46,12 +49,19 @@ export async function* examine(from: LoadFrom, live: boolean, signal: AbortSigna
     const hide = secretHider(ground.secrets)
     const backends = lookForBackends(ground, signal)
     let failed = false
-    for (const checks of [...lookAround(ground, signal), backends.then(found => found.checks)])
+    for (const { what, checks } of [
+      ...lookAround(ground, signal),
+      { what: 'agents', checks: backends.then(found => found.checks) },
+    ]) {
+      // What is there at once needs no word that it is looked at.
+      const there = await Promise.race([checks.then(() => true), pause(atOnceMs, false, { ref: false })])
+      if (!there) yield { type: 'doing', what: `looking at ${what}` }
       for (const check of await checks) {
         if (signal.aborted) return
         failed ||= check.status === 'fail'
         yield { type: 'check', check: hidden(check, hide) }
       }
+    }
     if (!live) return
     for await (const finding of tryOut(ground, await backends, failed, ending.keep, signal))
       yield finding.type === 'check' ? { type: 'check', check: hidden(finding.check, hide) } : finding
@@ -78,10 +88,7 @@ async function groundOf(from: LoadFrom): Promise<Ground> {
 }
 
 /** All of it at once; each says itself when it could not be looked at. */
-function lookAround(
-  { loaded, configDir, environment }: Ground,
-  signal: AbortSignal,
-): readonly Promise<readonly Check[]>[] {
+function lookAround({ loaded, configDir, environment }: Ground, signal: AbortSignal): readonly Part[] {
   const running = findGateway(configDir)
   return [
     part('node', async () => nodeChecks()),
@@ -107,8 +114,15 @@ function lookAround(
   ]
 }
 
-const part = (name: string, look: () => Promise<readonly Check[]>): Promise<readonly Check[]> =>
-  look().catch((error: unknown) => [failure(name, error)])
+interface Part {
+  readonly what: string
+  readonly checks: Promise<readonly Check[]>
+}
+
+const part = (what: string, look: () => Promise<readonly Check[]>): Part => ({
+  what,
+  checks: look().catch((error: unknown) => [failure(what, error)]),
+})
 
 const failure = (name: string, error: unknown): Check => ({
   name,

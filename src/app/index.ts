@@ -2,6 +2,7 @@
 import { type Loaded, loadConfig, showProblems } from './config.ts'
 import type { Copied } from './example.ts'
 import { findGateway, groundUnder } from './find.ts'
+import { toldWhileCompiling } from './first-start.ts'
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>
 type Ready = Extract<Loaded, { ok: true }>
@@ -11,7 +12,7 @@ const load = (flags: Flags, configText?: string) =>
 
 /** Runs the gateway until it is stopped; the exit code. */
 export async function start(flags: Flags): Promise<number> {
-  const { startGateway } = await import('./serve.ts')
+  const { startGateway } = await toldWhileCompiling(() => import('./serve.ts'))
   return startGateway(text => load(flags, text))
 }
 
@@ -29,7 +30,7 @@ export async function find(flags: Flags): Promise<{ pid: number; url: string; to
 
 /** A gateway inside this process, on a free port, with a quiet log. */
 export async function embed(flags: Flags, signal: AbortSignal) {
-  const { embedGateway } = await import('./serve.ts')
+  const { embedGateway } = await toldWhileCompiling(() => import('./serve.ts'))
   const inside = { ...flags, port: '0' }
   return embedGateway(await mustLoad(inside), text => load(inside, text), signal)
 }

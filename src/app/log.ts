@@ -52,6 +52,7 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'turn-ended':
       return signal.ok ? log.info(fields, name) : log.warn(fields, name)
     case 'chat-ready':
+    case 'chat-catching-up':
     case 'chat-caught-up':
       return log.info(fields, name)
     case 'job-skipped':

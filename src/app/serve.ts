@@ -16,7 +16,7 @@ export async function startGateway(load: (configText?: string) => Promise<Loaded
     process.stderr.write(
       `aetheel: the configuration has mistakes, so nothing was started:\n${showProblems(loaded.problems)}\n`,
     )
-    return 1
+    return loaded.problems.every(({ from }) => from === 'flag') ? 2 : 1
   }
   const stop = stopOnSignals()
   const log = await openLog(loaded.config.log, hideSecrets(loaded), process.stderr as NodeJS.WriteStream)

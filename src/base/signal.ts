@@ -109,6 +109,8 @@ export type Signal =
       /** Which of several connections, such as `2 of 3`, with the guilds of that one; null: there is only one. */
       readonly shard: string | null
     }
+  /** Looks in so many places for what was said meanwhile. */
+  | { readonly type: 'chat-catching-up'; readonly chat: string; readonly places: number }
   | { readonly type: 'chat-caught-up'; readonly chat: string; readonly messages: number }
   | { readonly type: 'chat-lost'; readonly chat: string; readonly why: string }
   | { readonly type: 'chat-trouble'; readonly chat: string; readonly why: string }

@@ -80,6 +80,8 @@ function worded(signal: Signal): string | null {
       return `not sent yet: ${signal.why} (${placed(signal)})`
     case 'chat-ready':
       return `${signal.chat} ${signal.resumed ? 'is connected again' : 'is connected'}${signal.shard === null ? '' : `, ${signal.shard}`}`
+    case 'chat-catching-up':
+      return `${signal.chat}: looking for what was said meanwhile in ${signal.places} ${signal.places === 1 ? 'place' : 'places'}`
     case 'chat-caught-up':
       return `${signal.chat}: caught up with ${signal.messages} messages`
     case 'chat-lost':

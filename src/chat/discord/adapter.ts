@@ -127,6 +127,7 @@ export function openDiscord(parts: DiscordParts): ChatAdapter {
     ...{ workspace: parts.workspace, opensThreads: parts.opensThreads, catchUpMs: parts.catchUpMs },
     ...{ change: parts.change, knows: parts.knows, broke: parts.broke },
     explain,
+    catchingUp: count => tell({ type: 'chat-catching-up', chat: name, places: count }),
     caughtUp: messages => tell({ type: 'chat-caught-up', chat: name, messages }),
   })
   const onInteraction = openInteractions({

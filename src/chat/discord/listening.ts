@@ -49,6 +49,7 @@ export interface ListeningParts {
   /** What was dealt with is to be written down: at once, or when there is time. */
   save(when: 'now' | 'soon'): void
   trouble(why: string): void
+  catchingUp(places: number): void
   caughtUp(messages: number): void
   broke(error: unknown): void
 }
@@ -270,6 +271,7 @@ export function openListening(parts: ListeningParts): Listening {
         const after = missedSince({ seen, horizon, newest, now, maxAgeMs })
         return after === null ? [] : [inOrder(channel, () => catchUpIn(channel, guildId, after, signal))]
       })
+      if (jobs.length > 0) parts.catchingUp(jobs.length)
       const ends = await Promise.allSettled(jobs)
       const found = ends.reduce((sum, end) => sum + (end.status === 'fulfilled' ? end.value : 0), 0)
       if (found > 0) parts.caughtUp(found)

@@ -1,13 +1,13 @@
 // `aetheel config`: show where each value comes from, check them, write a first file.
 import type { CliPorts, ConfigReport, Flags, ShownValue } from './ports.ts'
-import { aligned, type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
+import { aligned, cutTo, type OutputStream, paintFor, type Terminal } from './terminal.ts'
 
 export async function showConfig(ports: CliPorts, terminal: Terminal, flags: Flags, json: boolean): Promise<number> {
   const report = await ports.config(flags)
   sayTrouble(report, terminal)
   if (!report.ok) return 1
   if (json) terminal.stdout.write(`${JSON.stringify(report.values, null, 2)}\n`)
-  else terminal.stdout.write(`${renderValues(report.values, paintFor(terminal.stdout)).join('\n')}\n`)
+  else terminal.stdout.write(`${renderValues(report.values, terminal.stdout).join('\n')}\n`)
   return 0
 }
 
@@ -31,8 +31,12 @@ export async function initConfig(ports: CliPorts, terminal: Terminal, flags: Fla
   return 0
 }
 
-function renderValues(values: readonly ShownValue[], paint: Paint): string[] {
-  const rows = values.map(({ key, value, from }) => [key, value === null ? '-' : withoutControls(value), from])
+/** On a terminal a value has one row, and `--json` shows all of it. */
+function renderValues(values: readonly ShownValue[], out: OutputStream): string[] {
+  const paint = paintFor(out)
+  const beside = Math.max(...values.map(({ key, from }) => key.length + from.length)) + 5
+  const room = out.isTTY === true ? Math.max(12, (out.columns || 80) - beside) : Number.POSITIVE_INFINITY
+  const rows = values.map(({ key, value, from }) => [key, value === null ? '-' : cutTo(value, room), from])
   const [head = '', ...lines] = aligned([['KEY', 'VALUE', 'FROM'], ...rows])
   return [paint('bold', head), ...lines.map((line, i) => (values[i]?.from === 'default' ? paint('dim', line) : line))]
 }

@@ -2,14 +2,14 @@
 import * as v from 'valibot'
 import { answersGo, type JobChange, type Jobs, type JobTrouble, type JobView, type NewJob } from '../../base/jobs.ts'
 import { writtenTime } from '../../base/zone.ts'
-import { askGateway, atTheDesk, print, refusal, table, tellResult, whereOf } from './desk.ts'
+import { askGateway, atTheDesk, print, refusal, rowsOf, tellResult, whereOf } from './desk.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
-import { type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
+import { type OutputStream, paintFor, type Terminal, withoutControls } from './terminal.ts'
 
 export async function listJobs(ports: CliPorts, terminal: Terminal, flags: Flags): Promise<number> {
   const list = await withJobs(ports, flags, jobs => jobs.list())
   return print(terminal, flags.json === true, list, () =>
-    render(list.jobs, list.troubles, terminal.zone(), paintFor(terminal.stdout)),
+    render(list.jobs, list.troubles, terminal.zone(), terminal.stdout),
   )
 }
 
@@ -34,7 +34,7 @@ export async function pauseJob(
   const change = await withJobs(ports, flags, jobs => jobs.pause(name, paused))
   return tellResult(terminal, flags.json === true, change, ({ job }) =>
     paused
-      ? `Paused: ${job.name}. "npx aetheel cron resume" lets it go on.`
+      ? `Paused: ${job.name}. "npx aetheel cron resume ${job.name}" lets it go on.`
       : `${job.name} goes on. Next: ${nextOf(job, terminal.zone())}.`,
   )
 }
@@ -102,8 +102,9 @@ function render(
   jobs: readonly JobView[],
   troubles: readonly JobTrouble[],
   zone: string,
-  paint: Paint,
+  out: OutputStream,
 ): readonly string[] {
+  const paint = paintFor(out)
   const rows = jobs.map(job => [
     // Where both kinds have one of this name, it is called by its kind as well.
     jobs.filter(({ name }) => name === job.name).length > 1 ? `${job.kind}:${job.name}` : job.name,
@@ -112,14 +113,14 @@ function render(
     job.last === null ? 'never' : writtenTime(job.last, zone),
     job.answersTo ?? 'nowhere',
   ])
-  const [head = '', ...lines] = table(['NAME', 'SCHEDULE', 'NEXT', 'LAST', 'ANSWERS TO'], rows, paint)
+  const { head, rows: lines } = rowsOf(['NAME', 'SCHEDULE', 'NEXT', 'LAST', 'ANSWERS TO'], rows, out)
   const shown = lines.map((line, i) => (jobs[i]?.paused ? paint('dim', line) : line))
   const said = troubles.map(({ file, name, why }) => `${name === '' ? file : `${name} in ${file}`}: ${why}`)
   const warnings = [...new Set(said)].map(text => paint('yellow', withoutControls(text).replace(/\s+/g, ' ')))
   return [
     ...(jobs.length === 0
       ? ['There are no jobs. "npx aetheel cron add --help" shows how to add one.']
-      : [head, ...shown]),
+      : [...head, ...shown]),
     ...(warnings.length === 0 ? [] : ['', 'Cannot be used:', ...warnings]),
   ]
 }

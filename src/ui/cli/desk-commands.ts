@@ -19,6 +19,7 @@ export function addPair({ program, ports, terminal, action }: Making): void {
     .description('let somebody in by the code that they were shown')
     .argument('<code>', 'the code; or chat:user, as the list shows it, of somebody you decided about before')
     .option('--owner', 'as an owner, who may do everything')
+    .option('--json', 'as {type, person, …}: approved, expired, unknown or locked')
     .action(
       action(async (flags, [code = '']) =>
         (await load()).approvePairing(ports, terminal, flags, code, flags.owner === true),
@@ -28,6 +29,7 @@ export function addPair({ program, ports, terminal, action }: Making): void {
     .command('deny')
     .description('turn somebody away, also one who was let in before; they get no answer any more')
     .argument('<code-or-user>', 'the code, or chat:user as the list shows it')
+    .option('--json', 'as {type, person}: denied or unknown')
     .action(action(async (flags, [whom = '']) => (await load()).denyPairing(ports, terminal, flags, whom)))
   examples(pair, ['npx aetheel pair list', 'npx aetheel pair approve K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
   examples(list, ['npx aetheel pair list', 'npx aetheel pair list --json'])

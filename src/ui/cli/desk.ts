@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { ask } from './http.ts'
 import type { Address, CliPorts, Flags, Kept } from './ports.ts'
-import { aligned, cutTo, type Paint, type Terminal, withoutControls } from './terminal.ts'
+import { aligned, cutTo, type OutputStream, paintFor, type Terminal, widthOf, withoutControls } from './terminal.ts'
 
 /** A running gateway holds the database alone, so it is asked. */
 export async function atTheDesk<Desk, T>(
@@ -74,10 +74,32 @@ export function print(terminal: Terminal, json: boolean, value: object, lines: (
   return 0
 }
 
-/** Cells are what others wrote: each on one line, and harmless. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): readonly string[] {
-  const [first = '', ...lines] = aligned([head, ...rows.map(row => row.map(cell => cutTo(cell, widest)))])
-  return [paint('bold', first), ...lines]
+export interface Rows {
+  readonly head: readonly string[]
+  /** One text for each. */
+  readonly rows: readonly string[]
+}
+
+/** * Cells are what others wrote: each on one line, and harmless. Where the terminal is too narrow for the rows, each becomes a few
+ * lines, so that nothing is cut off.
+ */
+export function rowsOf(head: readonly string[], rows: readonly (readonly string[])[], out: OutputStream): Rows {
+  const paint = paintFor(out)
+  const cells = rows.map(row => row.map(cell => cutTo(cell, widest)))
+  const [first = '', ...lines] = aligned([head, ...cells])
+  const room = out.isTTY === true ? out.columns || 80 : Number.POSITIVE_INFINITY
+  if ([first, ...lines].every(line => widthOf(line) <= room)) return { head: [paint('bold', first)], rows: lines }
+  const apart = cells.map(([first = '', ...rest]) => [
+    paint('bold', first),
+    ...aligned(rest.map((cell, i) => [`  ${head[i + 1]?.toLowerCase()}`, cell])),
+  ])
+  return { head: [], rows: apart.map(lines => lines.join('\n')) }
+}
+
+/** The same in lines, for whoever adds nothing to a row. */
+export const table = (...given: Parameters<typeof rowsOf>): readonly string[] => {
+  const { head, rows } = rowsOf(...given)
+  return [...head, ...rows]
 }
 
 const widest = 60

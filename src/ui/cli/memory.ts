@@ -2,10 +2,11 @@
 import * as v from 'valibot'
 import type { ChangeResult, MemoryChange, MemoryHit, MemoryLog, MemorySearch } from '../../base/memory.ts'
 import { writtenTime } from '../../base/zone.ts'
-import { askGateway, atTheDesk, print, refusal, table, tellResult } from './desk.ts'
+import { openProgress } from './chat/progress.ts'
+import { askGateway, atTheDesk, print, refusal, rowsOf, tellResult } from './desk.ts'
 import { renderDiff } from './diff.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
-import { cutTo, type Paint, paintFor, type Terminal } from './terminal.ts'
+import { cutTo, type OutputStream, type Paint, paintFor, type Terminal } from './terminal.ts'
 
 type Memory = MemorySearch & MemoryLog
 
@@ -18,7 +19,9 @@ export async function searchMemory(ports: CliPorts, terminal: Terminal, flags: F
 }
 
 export async function syncMemory(ports: CliPorts, terminal: Terminal, flags: Flags): Promise<number> {
-  const found = await withMemory(ports, flags, memory => memory.sync())
+  const progress = openProgress(terminal.stderr, terminal.now, () => '')
+  progress.show('reading memory, notes and conversations')
+  const found = await withMemory(ports, flags, memory => memory.sync()).finally(progress.close)
   return print(terminal, flags.json === true, found, () => [
     `${found.documents} ${found.documents === 1 ? 'document' : 'documents'}, ${found.changed} of them new or changed.`,
   ])
@@ -27,9 +30,8 @@ export async function syncMemory(ports: CliPorts, terminal: Terminal, flags: Fla
 export async function logMemory(ports: CliPorts, terminal: Terminal, flags: Flags): Promise<number> {
   const changes = await withMemory(ports, flags, memory => memory.list(Number(flags.number)))
   return print(terminal, flags.json === true, changes, () => {
-    const paint = paintFor(terminal.stdout)
     if (changes.length === 0) return ['Nothing was changed yet.']
-    return renderLog(changes, flags.diff === true, terminal.zone(), paint)
+    return renderLog(changes, flags.diff === true, terminal.zone(), terminal.stdout)
   })
 }
 
@@ -104,15 +106,21 @@ const states = {
   undone: 'undone',
 } as const
 
-function renderLog(changes: readonly MemoryChange[], diff: boolean, zone: string, paint: Paint): readonly string[] {
+function renderLog(
+  changes: readonly MemoryChange[],
+  diff: boolean,
+  zone: string,
+  out: OutputStream,
+): readonly string[] {
+  const paint = paintFor(out)
   const rows = changes.map(change => [
     ...[String(change.id), writtenTime(change.at, zone), change.file, authorOf(change), change.lane ?? '-'],
     states[change.state],
   ])
-  const [head = '', ...lines] = table(['ID', 'WHEN', 'FILE', 'BY', 'CONVERSATION', 'STATE'], rows, paint)
+  const { head, rows: lines } = rowsOf(['ID', 'WHEN', 'FILE', 'BY', 'CONVERSATION', 'STATE'], rows, out)
   const waiting = changes.some(({ state }) => state === 'waiting')
   return [
-    head,
+    ...head,
     ...changes.flatMap((change, i) => {
       const line = change.state === 'waiting' ? paint('yellow', lines[i] ?? '') : (lines[i] ?? '')
       return diff ? [line, ...renderDiff(change.diff, paint)] : [line]

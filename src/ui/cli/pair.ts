@@ -4,12 +4,12 @@ import type { PairingDesk, PairingList } from '../../base/pairing.ts'
 import { approvalInWords, calledBy, denialInWords, minutes } from '../pairing.ts'
 import { askGateway, atTheDesk as atAnyDesk, table } from './desk.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
-import { type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
+import { type OutputStream, type Terminal, withoutControls } from './terminal.ts'
 
 export async function listPairing(ports: CliPorts, terminal: Terminal, flags: Flags, json: boolean): Promise<number> {
   const list = await atTheDesk(ports, flags, desk => desk.list())
   if (json) terminal.stdout.write(`${JSON.stringify(list, null, 2)}\n`)
-  else terminal.stdout.write(`${render(list, paintFor(terminal.stdout)).join('\n')}\n`)
+  else terminal.stdout.write(`${render(list, terminal.stdout).join('\n')}\n`)
   return 0
 }
 
@@ -21,16 +21,17 @@ export async function approvePairing(
   owner: boolean,
 ): Promise<number> {
   const approval = await atTheDesk(ports, flags, desk => desk.approve(code, owner))
-  return say(terminal, approval.type === 'approved', approvalInWords(approval))
+  return say(terminal, flags, approval, approval.type === 'approved', approvalInWords(approval))
 }
 
 export async function denyPairing(ports: CliPorts, terminal: Terminal, flags: Flags, whom: string): Promise<number> {
   const denial = await atTheDesk(ports, flags, desk => desk.deny(whom))
-  return say(terminal, denial.type === 'denied', denialInWords(denial))
+  return say(terminal, flags, denial, denial.type === 'denied', denialInWords(denial))
 }
 
-function say(terminal: Terminal, done: boolean, words: string): number {
-  if (done) terminal.stdout.write(`${withoutControls(words)}\n`)
+function say(terminal: Terminal, { json }: Flags, result: object, done: boolean, words: string): number {
+  if (json === true) terminal.stdout.write(`${JSON.stringify(result, null, 2)}\n`)
+  else if (done) terminal.stdout.write(`${withoutControls(words)}\n`)
   else terminal.stderr.write(`aetheel: ${withoutControls(words)}\n`)
   return done ? 0 : 1
 }
@@ -64,13 +65,11 @@ const deskOf = (running: Address): PairingDesk => {
 
 const decisions = { owner: 'owner', guest: 'may speak', denied: 'denied' } as const
 
-function render({ requests, people }: PairingList, paint: Paint): readonly string[] {
+function render({ requests, people }: PairingList, out: OutputStream): readonly string[] {
   const asking = requests.map(one => [one.code, calledBy(one), one.where, minutes(one.leftMs)])
   const known = people.map(one => [calledBy(one), decisions[one.as], new Date(one.since).toISOString().slice(0, 10)])
   return [
-    ...(asking.length === 0
-      ? ['Nobody asks to be let in.']
-      : table(['CODE', 'WHO', 'WHERE', 'GOOD FOR'], asking, paint)),
-    ...(known.length === 0 ? [] : ['', ...table(['WHO', 'IS', 'SINCE'], known, paint)]),
+    ...(asking.length === 0 ? ['Nobody asks to be let in.'] : table(['CODE', 'WHO', 'WHERE', 'GOOD FOR'], asking, out)),
+    ...(known.length === 0 ? [] : ['', ...table(['WHO', 'IS', 'SINCE'], known, out)]),
   ]
 }

@@ -1,13 +1,14 @@
 // The commands, run as a person types them, with ports that answer from memory.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Command } from 'commander'
 import { afterEach, expect, test } from 'vitest'
 import { noPairing } from '../../../test/fakes/no-pairing.ts'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { type FakeTerminal, fakeTerminal } from '../../../test/fakes/terminal.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
 import type { CliPorts, ConfigReport, Flags, Running } from './ports.ts'
-import { runCli } from './program.ts'
+import { buildProgram, runCli } from './program.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {
@@ -44,48 +45,39 @@ const good: ConfigReport = {
   ],
 }
 
-const commands = [
-  [],
-  ['start'],
-  ['status'],
-  ['chat'],
-  ['pair'],
-  ['pair', 'list'],
-  ['pair', 'approve'],
-  ['pair', 'deny'],
-  ['cron'],
-  ['cron', 'list'],
-  ['cron', 'add'],
-  ['cron', 'pause'],
-  ['cron', 'resume'],
-  ['cron', 'remove'],
-  ['cron', 'run'],
-  ['sessions'],
-  ['sessions', 'list'],
-  ['sessions', 'clear'],
-  ['memory'],
-  ['memory', 'search'],
-  ['memory', 'sync'],
-  ['memory', 'log'],
-  ['memory', 'undo'],
-  ['memory', 'approve'],
-  ['memory', 'deny'],
-  ['init'],
-  ['doctor'],
-  ['config'],
-  ['config', 'show'],
-  ['config', 'check'],
-  ['config', 'init'],
-]
+/** Each command of the program with the words that call it, also those that only have others below them. */
+function all(command: Command, path: readonly string[] = []): (readonly [string, readonly string[], Command])[] {
+  const below = command.commands.flatMap(one => all(one, [...path, one.name()]))
+  return [[path.join(' ') || 'aetheel alone', path, command], ...below]
+}
+const commands = all(buildProgram(noPorts(), fakeTerminal(), '1.2.3', () => undefined))
 
-test.each(commands.map(command => [command.join(' ') || 'aetheel alone', command]))(
-  'the help of "%s" has a description and examples that name it',
-  async (_name, command) => {
-    const { code, out } = await run([...command, '--help'])
-    expect(code).toBe(0)
-    expect(out).toContain(`Usage: ${['aetheel', ...command].join(' ')}`)
-    expect(out).toContain('--config-dir <folder>')
-    expect(out).toMatch(new RegExp(`Examples:\\n(?:  \\$ .*\\n?)*  \\$ .*${['npx aetheel', ...command].join(' ')}`))
+test.each(commands)('the help of "%s" has a description and examples that name it', async (_name, path) => {
+  const { code, out } = await run([...path, '--help'])
+  expect(code).toBe(0)
+  expect(out).toContain(`Usage: ${['aetheel', ...path].join(' ')}`)
+  expect(out).toContain('--config-dir <folder>')
+  expect(out).toMatch(/^Usage: .*\n\n[\w'].+/)
+  expect(out).toMatch(new RegExp(`Examples:\\n(?:  \\$ .*\\n?)*  \\$ .*${['aetheel', ...path].join(' ')}`))
+  expect(out.split('\n').filter(line => line.length > 110 && !line.startsWith('  $'))).toEqual([])
+})
+
+/** These print no data. */
+const withoutData = ['start', 'completion']
+
+test.each(commands.filter(([, , { commands: below }]) => below.length === 0))(
+  '"%s" prints for programs as well, refuses what it does not know, and says so in words',
+  async (name, path, command) => {
+    const json = command.options.some(({ long }) => long === '--json')
+    expect(json).toBe(!withoutData.includes(name))
+    const unknown = await run([...path, '--no-such-option'])
+    expect(unknown).toMatchObject({ code: 2, out: '', err: expect.stringMatching(/^aetheel: .*'--no-such-option'/) })
+    const takesAny = command.registeredArguments.some(({ variadic }) => variadic)
+    const tooMany = [...path, ...command.registeredArguments.map(() => '7'), 'one', 'too', 'many']
+    if (!takesAny && name !== 'completion')
+      expect(await run(tooMany)).toMatchObject({ code: 2, out: '', err: expect.stringContaining('too many arguments') })
+    const [needed] = command.registeredArguments.filter(({ required }) => required)
+    if (needed) expect((await run(path)).err).toContain(`missing required argument '${needed.name()}'`)
   },
 )
 
@@ -97,35 +89,34 @@ test('the help as a whole', async () => {
     have.
 
     Options:
-      --config-dir <folder>     the workspace (default: CONFIG_DIR or ./config)
-      -V, --version             show the version
-      -h, --help                show help
+      --config-dir <folder>  the workspace (default: CONFIG_DIR or ./config)
+      -V, --version          show the version
+      -h, --help             show help
 
     Commands:
-      start [options]           run the gateway until Ctrl-C (the default command)
-      status [options]          how the running gateway does, and the link to its
-                                chat page (exit 0: ready)
-      chat [options] [text...]  ask once, or without a text talk at the terminal
-      pair                      who may speak: see who asks, let them in or turn
-                                them away
-      cron                      jobs: what the agent does at its times
-      sessions                  which session each conversation goes on in
-      memory                    what is remembered, and how it changed
-      config                    look at the configuration, check it, write a first
-                                file
-      init [options]            set it up: asks who answers, about Discord and its
-                                owner, writes that down, and proves it with a turn
-      doctor [options]          look at all that is needed, and say what to do about
-                                what is missing (exit 1)
-      service                   let systemd run the gateway for you, from login or
-                                boot on
-      completion <shell>        print a script that completes commands and options
-                                when TAB is pressed
-      help [command]            show help for a command
+      init                   set it up: asks who answers, about Discord and its
+                             owner, writes that down, and proves it with a turn
+      start                  run the gateway until Ctrl-C (the default command)
+      status                 how the running gateway does, and the links to its
+                             pages (exit 0: ready)
+      chat                   ask once, or without a text talk at the terminal
+      pair                   who may speak: see who asks, let them in or turn them
+                             away
+      cron                   jobs: what the agent does at its times
+      sessions               which session each conversation goes on in
+      memory                 what is remembered, and how it changed
+      config                 look at the configuration, check it, write a first file
+      doctor                 look at all that is needed, and say what to do about
+                             what is missing
+      service                let systemd run the gateway for you, from login or boot
+                             on
+      completion             print a script that completes commands and options when
+                             TAB is pressed
+      help                   show help for a command
 
     Examples:
-      $ npx aetheel
-      $ npx aetheel start --backend claude --port 8090
+      $ npx aetheel init                        # sets it up
+      $ npx aetheel                             # starts it
       $ npx aetheel chat "what is new?"
     "
   `)

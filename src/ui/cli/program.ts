@@ -1,10 +1,10 @@
 // The commands and their options. Each command's code is loaded when it is called.
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError } from 'commander'
 import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
 import { addCron, addMemory, addPair, addSessions } from './desk-commands.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import { addCompletion, addDoctor, addInit, addService } from './setup-commands.ts'
-import type { Terminal } from './terminal.ts'
+import { paintFor, type Terminal } from './terminal.ts'
 
 /** Runs one command line; the exit code: 0, 1 failure, 2 usage (130 after Ctrl-C). */
 export async function runCli(
@@ -39,12 +39,12 @@ export function buildProgram(
     .version(version, '-V, --version', 'show the version')
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'show help for a command')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp(helpFor(terminal))
     .configureOutput(outputTo(terminal))
     .exitOverride()
   examples(program, [
-    'npx aetheel',
-    'npx aetheel start --backend claude --port 8090',
+    'npx aetheel init                        # sets it up',
+    'npx aetheel                             # starts it',
     'npx aetheel chat "what is new?"',
   ])
 
@@ -55,16 +55,16 @@ export function buildProgram(
       if (!(command instanceof Command)) throw new TypeError('commander hands the command over last')
       ended(await run(command.optsWithGlobals<Flags>(), command.args))
     }
+  const making: Making = { program, ports, terminal, action, version }
+  addInit(making)
   addStart(program, ports, action)
   addStatus(program, ports, terminal, action)
   addChat(program, ports, terminal, action)
-  const making: Making = { program, ports, terminal, action, version }
   addPair(making)
   addCron(making)
   addSessions(making)
   addMemory(making)
   addConfig(program, ports, terminal, action)
-  addInit(making)
   addDoctor(making)
   addService(making)
   addCompletion(making)
@@ -92,7 +92,7 @@ function addStart(program: Command, ports: CliPorts, action: Action): void {
 function addStatus(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
   const status = program
     .command('status')
-    .description('how the running gateway does, and the link to its chat page (exit 0: ready)')
+    .description('how the running gateway does, and the links to its pages (exit 0: ready)')
     .option('--json', 'as JSON, as the gateway gave it')
     .action(
       action(async flags => {
@@ -165,10 +165,23 @@ function startByDefault(program: Command, args: readonly string[]): readonly str
   return operands.length === 0 && !helpWanted ? ['start', ...args] : args
 }
 
+/** Narrow terminals too: a long term would keep everything beside it from being wrapped. */
+const helpFor = ({ stdout }: Terminal): HelpConfiguration => ({
+  showGlobalOptions: true,
+  minWidthToWrap: 24,
+  subcommandTerm: command => command.name(),
+  optionDescription({ description, argChoices, defaultValue }) {
+    const choices = argChoices ? ` (${argChoices.join(', ')})` : ''
+    return `${description}${choices}${typeof defaultValue === 'string' ? ` (default: ${defaultValue})` : ''}`
+  },
+  styleTitle: title => paintFor(stdout)('bold', title),
+})
+
 function outputTo({ stdout, stderr }: Terminal) {
   return {
     writeOut: (text: string) => void stdout.write(text),
     writeErr: (text: string) => void stderr.write(text),
+    getOutHasColors: () => stdout.isTTY === true,
     getOutHelpWidth: () => Math.min(stdout.columns || 100, 110),
     getErrHelpWidth: () => Math.min(stderr.columns || 100, 110),
     outputError: (text: string, write: (text: string) => void) => write(text.replace(/^error: /, 'aetheel: ')),

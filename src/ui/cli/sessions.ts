@@ -5,7 +5,7 @@ import type { SessionsDesk, SessionView } from '../../base/sessions.ts'
 import { writtenTime } from '../../base/zone.ts'
 import { askGateway, atTheDesk, print, refusal, table, tellResult } from './desk.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
-import { paintFor, type Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 export async function listSessions(ports: CliPorts, terminal: Terminal, flags: Flags): Promise<number> {
   const sessions = await withSessions(ports, flags, desk => desk.list())
@@ -15,7 +15,7 @@ export async function listSessions(ports: CliPorts, terminal: Terminal, flags: F
       : table(
           ['CONVERSATION', 'BACKEND', 'LAST USED', 'WAITING', 'SESSION'],
           sessions.map(one => rowOf(one, terminal.zone())),
-          paintFor(terminal.stdout),
+          terminal.stdout,
         ),
   )
 }

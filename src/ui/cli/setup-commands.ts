@@ -8,7 +8,7 @@ export function addInit({ program, ports, terminal, action, version }: Making): 
     .description(
       'set it up: asks who answers, about Discord and its owner, writes that down, and proves it with a turn',
     )
-    .addOption(backendOption('who answers (default: the first that is found)'))
+    .addOption(backendOption('who answers; else the first that is found'))
     .option('--discord-token-env <name>', 'the variable that holds the token of the Discord bot; it is kept in .env')
     .option('--owner <id>', 'the Discord user id of the owner, or: later')
     .option('--name <name>', 'what the agent is called')
@@ -34,7 +34,7 @@ export function addInit({ program, ports, terminal, action, version }: Making): 
 export function addDoctor({ program, ports, terminal, action, version }: Making): void {
   const doctor = program
     .command('doctor')
-    .description('look at all that is needed, and say what to do about what is missing (exit 1)')
+    .description('look at all that is needed, and say what to do about what is missing')
     .option('--live', 'ask the backend for a real answer as well')
     .addOption(backendOption('as if this one were chosen'))
     .option('--json', 'as {ok, checks: [{name, status, detail, fix}]}')

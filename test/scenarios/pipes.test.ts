@@ -1,0 +1,116 @@
+// Every command of the real program, read by somebody who leaves after nothing, a line, or never comes: quietly, and with its own exit code.
+import { spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildProgram } from '../../src/ui/cli/program.ts'
+import { noPorts } from '../fakes/ports.ts'
+import { type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
+import { fakeTerminal } from '../fakes/terminal.ts'
+import { type RunningGateway, token } from '../harness/gateway.ts'
+
+/** What each is called with here; null: it is tested elsewhere, as it writes, asks or stays. */
+const samples: Readonly<Record<string, readonly string[] | null>> = {
+  start: null,
+  init: null,
+  'config init': [],
+  'service install': ['--print'],
+  'service remove': null,
+  'service status': [],
+  status: [],
+  chat: ['hello'],
+  'pair list': [],
+  'pair approve': ['K7QM-4XWD', '--json'],
+  'pair deny': ['nobody', '--json'],
+  'cron list': [],
+  'cron add': ['tea', 'every weekday at 16:00', 'Remind me of tea.'],
+  'cron pause': ['tea'],
+  'cron resume': ['tea'],
+  'cron run': ['tea'],
+  'cron remove': ['tea'],
+  'sessions list': [],
+  'sessions clear': [],
+  'memory search': ['tea'],
+  'memory sync': [],
+  'memory log': [],
+  'memory undo': ['999', '--json'],
+  'memory approve': ['7', '--json'],
+  'memory deny': ['7', '--json'],
+  'config show': [],
+  'config check': [],
+  doctor: [],
+  completion: ['bash'],
+}
+/** Those that have nothing to do here say so, and exit with 1. */
+const fails = ['pair approve', 'pair deny', 'memory undo', 'memory approve', 'memory deny', 'service status']
+
+const leaves = (command: Command, path: readonly string[] = []): string[] =>
+  command.commands.length === 0 ? [path.join(' ')] : command.commands.flatMap(one => leaves(one, [...path, one.name()]))
+const known = leaves(buildProgram(noPorts(), fakeTerminal(), '1', () => undefined))
+
+let home: TemporaryHome
+let gateway: RunningGateway
+beforeAll(async () => {
+  home = await temporaryHome()
+  gateway = await home.start({ AGENT_BACKEND: 'echo' })
+})
+afterAll(() => home[Symbol.asyncDispose]())
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** `reader`: what stands behind the pipe. */
+function piped(args: readonly string[], reader: string): Promise<{ code: number; said: string }> {
+  const script = `"$@" ${reader}; exit "\${PIPESTATUS[0]}"`
+  const program = [process.execPath, '--disable-warning=ExperimentalWarning', resolve(root, 'src/main.ts')]
+  const child = spawn('bash', ['-c', script, 'bash', ...program, ...args], {
+    cwd: home.dir,
+    env: {
+      ...{
+        PATH: '/usr/bin:/bin',
+        HOME: home.dir,
+        CONFIG_DIR: home.configDir,
+        HTTP_TOKEN: token,
+        AGENT_BACKEND: 'echo',
+      },
+      NODE_COMPILE_CACHE: resolve(root, 'node_modules/.cache/aetheel'),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let said = ''
+  child.stderr.on('data', chunk => {
+    said += chunk
+  })
+  return new Promise(done => child.on('close', code => done({ code: code ?? -1, said })))
+}
+
+test('every command has a sample here, and none is made up', () => {
+  expect(Object.keys(samples).toSorted()).toEqual(known.toSorted())
+})
+
+const tried = Object.entries(samples).flatMap(([name, args]) =>
+  args ? [[name, [...name.split(' '), ...args]] as const] : [],
+)
+
+test.each(tried)(
+  '"%s" of a running gateway ends quietly when nobody reads',
+  async (name, args) => {
+    const { code, said } = await piped(args, '| true')
+    expect([code, said]).toEqual([fails.includes(name) ? 1 : 0, ''])
+  },
+  30_000,
+)
+
+test('so do they when the gateway has stopped, with a reader of one line', async () => {
+  await gateway.stop()
+  for (const [name, args] of tried.filter(([name]) => !['status', 'cron run', 'chat'].includes(name))) {
+    const { code, said } = await piped(args, '| head -1 > /dev/null')
+    expect([name, code, said]).toEqual([name, fails.includes(name) ? 1 : 0, ''])
+  }
+}, 60_000)
+
+test('help and version too; and a disk without room is told in words', async () => {
+  for (const args of [['--help'], ['--version'], ['cron', '--help'], ['help', 'chat']])
+    expect(await piped(args, '| true')).toEqual({ code: 0, said: '' })
+  const full = await piped(['config', 'show'], '> /dev/full')
+  expect(full).toEqual({ code: 1, said: 'aetheel: the output could not be written (ENOSPC)\n' })
+}, 30_000)
