@@ -199,6 +199,20 @@ describe('at the start', () => {
     expect(words).not.toContain('short')
   })
 
+  test.concurrent('what makes no sense on the command line is a usage error', async ({ expect }) => {
+    await using own = await temporaryHome()
+    for (const [args, words] of [
+      [['--port', 'eighty'], '--port): "eighty" from flag; must be a whole number'],
+      [['--backend', 'clod'], 'Allowed choices are claude, codex'],
+      [['--log', 'loud'], 'Allowed choices are trace, debug'],
+      [['--webchat', 'now'], 'too many arguments'],
+    ] as const) {
+      const run = runCommand(own, ['start', ...args], { HTTP_PORT: '' })
+      expect(await exitOf({ exit: run.exit, output: run.stderr })).toBe(2)
+      expect(run.stderr()).toContain(words)
+    }
+  })
+
   test.concurrent('a CLI that was asked for and is not there is named, with how to install it', async ({ expect }) => {
     expect(await refusal({ AGENT_BACKEND: 'claude', PATH: '/nowhere' })).toMatch(
       /^aetheel: claude: the program "claude" was not found\. Install it with `npm install.*BACKEND_CLI_PATH/,
