@@ -39,6 +39,7 @@ import {
   openChatStates,
   openConversations,
   openHistory,
+  openLogReader,
   openMirrorFile,
   openPairing,
   openSessions,
@@ -51,6 +52,7 @@ import { type OpenBackends, sampleTurn } from './backends.ts'
 import { openBoxes } from './boxes.ts'
 import { gatewayCommands, startOfDay } from './commands.ts'
 import { chatNames, discordSettings, suggestFor } from './discord.ts'
+import { logDir } from './folder.ts'
 import type { LiveConfig } from './live.ts'
 import { logSignal } from './log.ts'
 import { openMission } from './mission.ts'
@@ -338,6 +340,9 @@ export async function buildGateway(parts: BuildParts) {
     sessions: openSessionsDesk(sessions, conversations, clock),
     desk,
     mission: mission.desk,
+    settings: async () =>
+      (await import('./settings.ts')).openSettings({ live, keeper: remembering.keeper, scrub: parts.scrub }),
+    logs: async () => ({ ...openLogReader(logDir(config.configDir)), kept: config.log.file !== null }),
     tell,
     report,
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),

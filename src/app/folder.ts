@@ -14,6 +14,7 @@ export interface GatewayNote {
 export interface StateFolder {
   readonly database: string
   readonly runs: string
+  readonly log: string
   token(): Promise<string>
   leaveNote(note: GatewayNote): Promise<void>
   takeNoteAway(): Promise<void>
@@ -37,6 +38,7 @@ export async function openStateFolder(configDir: string): Promise<StateFolder> {
   return {
     database: databaseFile(configDir),
     runs: join(dir, 'runs'),
+    log: logDir(configDir),
     token: () => readOrMakeToken(join(dir, 'token')),
     leaveNote: note => writeWhole(noteFile(configDir), `${JSON.stringify(note)}\n`),
     takeNoteAway: () => rm(noteFile(configDir), { force: true }),
@@ -70,6 +72,9 @@ export async function readNote(configDir: string): Promise<GatewayNote | null> {
 
 export const stateDir = (configDir: string) => join(configDir, '.aetheel')
 export const databaseFile = (configDir: string) => join(stateDir(configDir), 'aetheel.db')
+export const logDir = (configDir: string) => join(configDir, logFolder)
+/** In the workspace. */
+export const logFolder = '.aetheel/log'
 const noteFile = (configDir: string) => join(stateDir(configDir), 'gateway.json')
 
 async function readOrMakeToken(file: string): Promise<string> {

@@ -1,6 +1,7 @@
 // The front door of app/: what the command line can ask for.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ConfigTexts } from '../base/config-files.ts'
 import { killEverything } from '../run/index.ts'
 import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
 import { secretHider } from './config-report.ts'
@@ -15,8 +16,8 @@ import { productRoot } from './root.ts'
 type Flags = Readonly<Record<string, string | boolean | undefined>>
 type Ready = Extract<Loaded, { ok: true }>
 
-const load = (flags: Flags, configText?: string) =>
-  loadConfig({ flags, env: process.env, cwd: process.cwd(), configText })
+const load = (flags: Flags, instead?: ConfigTexts) =>
+  loadConfig({ flags, env: process.env, cwd: process.cwd(), instead })
 
 /** Runs the gateway until it is stopped; the exit code. */
 export async function start(flags: Flags): Promise<number> {
@@ -29,10 +30,19 @@ export async function start(flags: Flags): Promise<number> {
     return 1
   }
   const stop = stopOnSignals()
-  const log = await openLog(loaded.config.log, hideSecrets(loaded), process.stderr as NodeJS.WriteStream)
+  const { log, keepIn, close } = await openLog(
+    loaded.config.log,
+    hideSecrets(loaded),
+    process.stderr as NodeJS.WriteStream,
+  )
+  // The last line of a log that ends in the middle of something.
+  process.on('uncaughtExceptionMonitor', error => log.fatal({ err: error }, 'crashed'))
   try {
     const anyPort = !loaded.isSet('http.port')
-    const gateway = await openGateway({ loaded, load: text => load(flags, text), log, anyPort }, stop)
+    const gateway = await openGateway(
+      { loaded, load: instead => load(flags, instead), log, keepLog: keepIn, anyPort },
+      stop,
+    )
     process.stdout.write(welcome(gateway))
     await gateway.closed
     return 0
@@ -42,6 +52,8 @@ export async function start(flags: Flags): Promise<number> {
     if (stop.aborted) return 0
     process.stderr.write(`aetheel: ${error.message}\n`)
     return 1
+  } finally {
+    close()
   }
 }
 
@@ -65,12 +77,17 @@ export async function embed(
   const loaded = await mustLoad({ ...flags, port: '0' })
   process.on('exit', killEverything)
   for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
-  const log = await openLog(
-    { level: 'error', format: loaded.config.log.format },
+  const { log, keepIn, close } = await openLog(
+    { ...loaded.config.log, level: 'error' },
     hideSecrets(loaded),
     process.stderr as NodeJS.WriteStream,
   )
-  return openGateway({ loaded, load: text => load({ ...flags, port: '0' }, text), log, anyPort: false }, signal)
+  const embedded = await openGateway(
+    { loaded, load: instead => load({ ...flags, port: '0' }, instead), log, keepLog: keepIn, anyPort: false },
+    signal,
+  )
+  embedded.closed.then(close, close)
+  return embedded
 }
 
 /** What a gateway that does not run keeps. */
@@ -95,7 +112,7 @@ export async function jobs(flags: Flags) {
 export async function memory(flags: Flags) {
   const loaded = await mustLoad(flags)
   const { storedMemory } = await import('./stored.ts')
-  return storedMemory(loaded, text => load(flags, text))
+  return storedMemory(loaded, instead => load(flags, instead))
 }
 
 /** Looks at all that a gateway needs. */

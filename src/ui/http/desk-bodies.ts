@@ -63,6 +63,10 @@ const memoryOrder = v.pipe(
   onlyOneOf(['sync', 'undo', 'approve', 'deny']),
 )
 
+const settings = v.object({
+  set: v.record(v.string(), v.unknown(), 'must be an object of values by their keys'),
+})
+
 /** Each rejects only when the connection breaks. */
 export const readJobOrder = (request: IncomingMessage, limit: number) =>
   readJson(
@@ -79,3 +83,6 @@ export const readMemoryOrder = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, memoryOrder, '{"sync":true}, {"undo":ID or null}, {"approve":ID} or {"deny":ID}')
 
 export const readStop = (request: IncomingMessage, limit: number) => readJson(request, limit, stop, '{"stop":"ID"}')
+
+export const readSettings = (request: IncomingMessage, limit: number) =>
+  readJson(request, limit, settings, '{"set":{"KEY":VALUE or null}}')

@@ -3,9 +3,11 @@
 import type { MissionDesk } from '../../base/activity.ts'
 import type { SubAgents } from '../../base/agents.ts'
 import type { Jobs } from '../../base/jobs.ts'
+import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
 import type { SessionsDesk } from '../../base/sessions.ts'
+import type { SettingsDesk } from '../../base/settings.ts'
 import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
 import type { ToolDesk } from '../../base/tools.ts'
 import type { ReceiveWebhook } from '../../base/webhook.ts'
@@ -35,6 +37,9 @@ export interface HttpOptions {
   readonly agents?: Pick<SubAgents, 'list' | 'stop'>
   /** What the owner's window shows; missing: there is none. */
   readonly mission?: MissionDesk
+  /** Opened with the first question; missing: their paths are not there. */
+  settings?(): Promise<SettingsDesk>
+  logs?(): Promise<Logs>
   /** Missing: there are no webhooks. */
   readonly webhook?: ReceiveWebhook
   /** The gateway's own tools for its agents; missing: there are none. */

@@ -12,6 +12,7 @@ import { missionRoutes } from './mission.ts'
 import type { HttpLimits, HttpOptions } from './options.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
+import { settingsRoutes } from './settings.ts'
 import { callTool, listTools, toolsPath } from './tools.ts'
 
 export const makeRoutes = (
@@ -56,6 +57,7 @@ export const makeRoutes = (
     ],
     ...deskRoutes(options, limits),
     ...missionRoutes(options, limits),
+    ...settingsRoutes(options, limits),
     // Open as far as the token goes: they ask for a key of their own.
     ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
   }
