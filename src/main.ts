@@ -25,7 +25,9 @@ process.exitCode = await runCli(
     sessions: async flags => (await app()).sessions(flags),
     memory: async flags => (await app()).memory(flags),
     config: async flags => (await app()).config(flags),
-    initConfig: async flags => (await app()).initConfig(flags),
+    initConfig: async (flags, force) => (await app()).initConfig(flags, force),
+    editConfig: async flags => (await app()).editConfig(flags),
+    logs: async flags => (await app()).logs(flags),
     initExample: async flags => (await app()).initExample(flags),
   },
   {

@@ -23,7 +23,7 @@ import {
 } from './config-sources.ts'
 import { resolveVariables, substitute } from './config-variables.ts'
 
-export { initialConfigFile, showProblems } from './config-report.ts'
+export { showProblems } from './config-report.ts'
 
 /** Every field is the option of the same path in config.json. Null: not set. */
 export interface Config {

@@ -1,13 +1,14 @@
 // The front door of app/: what the command line can ask for.
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ConfigTexts } from '../base/config-files.ts'
 import { killEverything } from '../run/index.ts'
-import { initialConfigFile, type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
+import { openLogReader } from '../store/index.ts'
+import type { Edited, InitialConfig } from '../ui/index.ts'
+import { type Loaded, loadConfig, secretsOf, showProblems } from './config.ts'
 import { secretHider } from './config-report.ts'
 import type { Copied } from './example.ts'
 import { findGateway, groundUnder } from './find.ts'
-import { makeFolder } from './folder.ts'
+import { logDir } from './folder.ts'
 import { CannotStart, openGateway, type StartedGateway } from './gateway.ts'
 import { openLog } from './log.ts'
 import { howToBecomeOwner } from './owner.ts'
@@ -61,7 +62,7 @@ export async function start(flags: Flags): Promise<number> {
 export async function find(flags: Flags): Promise<{ pid: number; url: string; token: string } | null> {
   const loaded = await load(flags)
   if (loaded.ok) return findGateway(loaded.config.configDir)
-  const running = await findGateway((await groundUnder({ flags, env: process.env, cwd: process.cwd() })).configDir)
+  const running = await findGateway((await ground(flags)).configDir)
   if (!running) throw mistakes(loaded)
   process.stderr.write(
     `aetheel: warning: the configuration has mistakes. The running gateway goes on with the last good one, and could not start again:\n${showProblems(loaded.problems)}\n`,
@@ -126,19 +127,27 @@ export async function config(flags: Flags) {
   return loaded.ok ? loaded : { ...loaded, problems: loaded.problems.map(problem => showProblems([problem])) }
 }
 
-/** Writes config.json unless there is one. */
-export async function initConfig(flags: Flags): Promise<{ path: string; created: boolean }> {
-  const loaded = await mustLoad(flags)
-  const path = join(loaded.config.configDir, 'config.json')
-  await makeFolder(loaded.config.configDir)
-  try {
-    await writeFile(path, initialConfigFile(), { flag: 'wx', mode: 0o600 })
-    return { path, created: true }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return { path, created: false }
-    throw error
-  }
+/** Writes config.json unless there is one, or with `force` also then. Also where what is there has mistakes. */
+export async function initConfig(flags: Flags, force: boolean) {
+  const { writeInitialConfig } = await import('./initial-config.ts')
+  return writeInitialConfig((await ground(flags)).configDir, force)
 }
+
+export async function editConfig(flags: Flags): Promise<InitialConfig & { edited: Edited }> {
+  const { chooseEditor, runEditor } = await import('./editor.ts')
+  const editor = chooseEditor()
+  const path = join((await ground(flags)).configDir, 'config.json')
+  if (typeof editor === 'string') return { path, created: false, copy: null, edited: { type: editor } }
+  return { ...(await initConfig(flags, false)), edited: await runEditor(editor, path) }
+}
+
+/** The log of a gateway, whether it runs or not. */
+export async function logs(flags: Flags) {
+  const dir = logDir((await ground(flags)).configDir)
+  return { dir, ...openLogReader(dir) }
+}
+
+const ground = (flags: Flags) => groundUnder({ flags, env: process.env, cwd: process.cwd() })
 
 /** Writes the example workspace, except what is there already. */
 export async function initExample(flags: Flags): Promise<{ dir: string } & Copied> {

@@ -2,7 +2,7 @@
 import type { StatusAnswer } from './cli/status.ts'
 import type { HttpOptions, OpenHttp } from './http/options.ts'
 
-export type { Check, Finding } from './cli/ports.ts'
+export type { Check, Edited, Finding, InitialConfig } from './cli/ports.ts'
 export type { OpenHttp } from './http/options.ts'
 
 export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promise<OpenHttp> => {

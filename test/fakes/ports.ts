@@ -19,6 +19,8 @@ export const noPorts = (): CliPorts => {
     memory: async () => ({ ...memory, close }),
     config: nothing('configuration'),
     initConfig: nothing('config.json'),
+    editConfig: nothing('editor'),
+    logs: nothing('log'),
     initExample: nothing('example'),
   }
 }

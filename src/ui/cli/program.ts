@@ -2,7 +2,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { resolveBackendName } from '../../base/agent.ts'
 import { type Action, examples, type Making } from './command.ts'
-import { addCron, addMemory, addSessions } from './desk-commands.ts'
+import { addCron, addLogs, addMemory, addSessions } from './desk-commands.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -58,6 +58,7 @@ function buildProgram(ports: CliPorts, terminal: Terminal, version: string, ende
   addCron(making)
   addSessions(making)
   addMemory(making)
+  addLogs(making)
   addDoctor(program, ports, terminal, version, action)
   addConfig(program, ports, terminal, action)
   addInit(making)
@@ -175,7 +176,9 @@ function addDoctor(program: Command, ports: CliPorts, terminal: Terminal, versio
 }
 
 function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
-  const config = program.command('config').description('look at the configuration, check it, write a first file')
+  const config = program
+    .command('config')
+    .description('look at the configuration, check it, edit it, write a first file')
   const load = () => import('./config.ts')
   const show = config
     .command('show')
@@ -190,12 +193,27 @@ function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action
   const init = config
     .command('init')
     .description('write config.json with every option at its default; an existing one is left alone')
-    .option('--json', 'as {path, created}')
+    .option('--force', 'write it anew all the same; the old one is kept beside it')
+    .option('--json', 'as {path, created, copy}')
     .action(action(async flags => (await load()).initConfig(ports, terminal, flags, flags.json === true)))
-  examples(config, ['npx aetheel config show', 'npx aetheel config check', 'npx aetheel config init'])
+  const edit = config
+    .command('edit')
+    .description('open config.json in your editor (VISUAL, EDITOR), then say what is wrong with it')
+    .action(action(async flags => (await load()).editConfig(ports, terminal, flags)))
+  examples(config, [
+    'npx aetheel config show',
+    'npx aetheel config check',
+    'npx aetheel config init',
+    'npx aetheel config edit',
+  ])
+  examples(edit, ['npx aetheel config edit', 'EDITOR="code --wait" npx aetheel config edit'])
   examples(show, ['npx aetheel config show', 'HTTP_PORT=9000 npx aetheel config show --json'])
   examples(check, ['npx aetheel config check', 'npx aetheel config check --json'])
-  examples(init, ['npx aetheel config init', 'npx aetheel config init --config-dir ~/aetheel'])
+  examples(init, [
+    'npx aetheel config init',
+    'npx aetheel config init --force',
+    'npx aetheel config init --config-dir ~/aetheel',
+  ])
 }
 
 function addInit({ program, ports, terminal, action }: Making): void {
