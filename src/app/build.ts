@@ -340,8 +340,10 @@ export async function buildGateway(parts: BuildParts) {
     sessions: openSessionsDesk(sessions, conversations, clock),
     desk,
     mission: mission.desk,
-    settings: async () =>
-      (await import('./settings.ts')).openSettings({ live, keeper: remembering.keeper, scrub: parts.scrub }),
+    settings: once(async () => {
+      const { openSettings } = await import('./settings.ts')
+      return openSettings({ live, keeper: remembering.keeper })
+    }),
     logs: async () => ({ ...openLogReader(logDir(config.configDir)), kept: config.log.file !== null }),
     tell,
     report,
@@ -381,6 +383,15 @@ export async function buildGateway(parts: BuildParts) {
       await remembering.flush()
       await mission.flush()
     },
+  }
+}
+
+/** What most who start a gateway never ask for. */
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | null = null
+  return () => {
+    opened ??= open()
+    return opened
   }
 }
 

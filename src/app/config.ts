@@ -94,6 +94,8 @@ export type Loaded =
       /** Each value as it is, with where it comes from, and the keys that stand in bot-config.json. */
       readonly settled: Settled
       readonly inBotConfig: ReadonlySet<OptionKey>
+      /** Takes secrets out of a value that is to be shown. */
+      hide(text: string): string
       /** The environment with `.env` and `env.vars` underneath: what `config.agent.env` picks from. */
       readonly environment: Variables
     }
@@ -131,6 +133,7 @@ export async function loadConfig(from: LoadFrom): Promise<Loaded> {
     isSet: key => settled.from.get(key) !== 'default',
     settled,
     inBotConfig: new Set(sources.bot.settings.keys()),
+    hide: scrub,
     environment: Object.freeze(environment),
   }
 }

@@ -41,7 +41,7 @@ async function open(env: Record<string, string> = {}, flags: Record<string, stri
     ...{ notify: () => undefined, scrub: (text: string) => text },
   })
   await keeper.begin([])
-  const desk = openSettings({ live, keeper, scrub: text => text.replaceAll('hunter22', '…') })
+  const desk = openSettings({ live, keeper })
   const row = async (key: string) => (await desk.read()).values.find(one => one.key === key)
   return { desk, live, keeper, row }
 }
@@ -51,7 +51,9 @@ const written = () => JSON.parse(readFileSync(join(fixture.path('config'), 'bot-
 test('each option says what it is, where it comes from, and whether it can be changed here', async () => {
   await fixture.writeConfig({ http: { token: 'hunter2hunter2hunter2' }, models: { cron: 'codex/gpt-5' } })
   await fixture.writeBotConfig({ 'agent.model': 'opus', 'gate.rate_limit': 5 })
-  const { row } = await open({ RATE_LIMIT: '7', HOME: '/x' }, { port: '0' })
+  const { row } = await open({ RATE_LIMIT: '7', BACKEND_CLI_PATH: '/opt/hunter2hunter2hunter2/x' }, { port: '0' })
+  // A path is shown, a secret in it is not.
+  expect(await row('agent.cli_path')).toMatchObject({ value: '/opt/********/x' })
   expect(await row('agent.model')).toMatchObject({
     ...{ value: 'opus', from: 'bot-config.json', here: true, locked: null, live: true, kind: 'text', default: null },
   })

@@ -17,12 +17,11 @@ const file = 'bot-config.json'
 export interface SettingsParts {
   readonly live: LiveConfig
   readonly keeper: Pick<Keeper, 'edit' | 'approved'>
-  scrub(text: string): string
 }
 
-export function openSettings({ live, keeper, scrub }: SettingsParts): SettingsDesk {
+export function openSettings({ live, keeper }: SettingsParts): SettingsDesk {
   let last: Promise<unknown> = Promise.resolve()
-  const rows = (good: Good) => eachOption().map(([key, option]) => rowOf(key, option, good, live.started, scrub))
+  const rows = (good: Good) => eachOption().map(([key, option]) => rowOf(key, option, good, live.started))
 
   /** What counts, and not what a guest may just have written. */
   const standing = async (): Promise<string | null> => {
@@ -58,9 +57,10 @@ export function openSettings({ live, keeper, scrub }: SettingsParts): SettingsDe
   return {
     async read() {
       const loaded = await live.load()
-      return loaded.ok
-        ? { values: rows(loaded), trouble: null }
-        : { values: rows(live.good()), trouble: showProblems(loaded.problems) }
+      if (!loaded.ok) return { values: rows(live.good()), trouble: showProblems(loaded.problems) }
+      // Whoever is shown an edit of a moment ago is not to be told of what does not count yet.
+      if (!isDeepStrictEqual(rows(loaded), rows(live.good()))) await live.reload()
+      return { values: rows(live.good()), trouble: null }
     },
     /** One after the other: what one of them was checked with still stands when it is written. */
     change(set) {
@@ -71,15 +71,15 @@ export function openSettings({ live, keeper, scrub }: SettingsParts): SettingsDe
   }
 }
 
-function rowOf(key: OptionKey, option: Option<unknown>, good: Good, started: Good, scrub: (text: string) => string) {
+function rowOf(key: OptionKey, option: Option<unknown>, good: Good, started: Good) {
   const { env, description, kind, secret = false, live = false } = option
   const from = good.settled.from.get(key) ?? 'default'
   const value = good.settled.values[key]
   const usual = typeof option.default === 'function' ? null : option.default
   return {
     ...{ key, env, from, description, live, secret, kind: kind.form, allowed: kind.allowed },
-    value: secret ? hidden(value) : shown(key === 'config_dir' ? good.config.configDir : value, kind.write, scrub),
-    default: shown(usual, kind.write, scrub),
+    value: secret ? hidden(value) : shown(key === 'config_dir' ? good.config.configDir : value, kind.write, good.hide),
+    default: shown(usual, kind.write, good.hide),
     waits: !live && !isDeepStrictEqual(value, started.settled.values[key]),
     here: good.inBotConfig.has(key),
     locked: lockOf(option, from),
@@ -89,15 +89,11 @@ function rowOf(key: OptionKey, option: Option<unknown>, good: Good, started: Goo
 
 const hidden = (value: unknown): string | null => (value === null || plain(value) === '' ? null : mask)
 
-function shown(
-  value: unknown,
-  write: ((value: never) => string) | undefined,
-  scrub: (text: string) => string,
-): SettingValue {
+function shown(value: unknown, write: ((value: never) => string) | undefined, hide: Good['hide']): SettingValue {
   if (value === null) return null
   if (!write && (typeof value === 'number' || typeof value === 'boolean')) return value
-  if (Array.isArray(value)) return value.map(item => scrub(String(item)))
-  return scrub(write ? write(value as never) : String(value))
+  if (Array.isArray(value)) return value.map(item => hide(String(item)))
+  return hide(write ? write(value as never) : String(value))
 }
 
 /** Secrets have no place in a file that a page writes; the rest is told by whoever wins over it. */

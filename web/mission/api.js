@@ -7,10 +7,11 @@ const hiddenMs = 30_000
 
 /** What went wrong, in words that can be shown. */
 export class Trouble extends Error {
-  /** @param {string} words @param {number} status 0: there was no answer */
-  constructor(words, status) {
+  /** @param {string} words @param {number} status 0: there was no answer @param {any} [body] what the gateway said besides */
+  constructor(words, status, body = null) {
     super(words)
     this.status = status
+    this.body = body
   }
 }
 
@@ -31,7 +32,7 @@ const call = async (path, options) => {
   }
   const body = await response.json().catch(() => null) // a proxy may answer with a page
   if (response.ok && body !== null) return body
-  throw new Trouble(wordsFor(response.status, body), response.status)
+  throw new Trouble(wordsFor(response.status, body), response.status, body)
 }
 
 const wordsFor = (status, body) => {
