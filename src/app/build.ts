@@ -344,7 +344,7 @@ export async function buildGateway(parts: BuildParts) {
       const { openSettings } = await import('./settings.ts')
       return openSettings({ live, keeper: remembering.keeper })
     }),
-    logs: async () => ({ ...openLogReader(logDir(config.configDir)), kept: config.log.file !== null }),
+    logs: async () => ({ ...(await openLogReader(logDir(config.configDir))), kept: config.log.file !== null }),
     tell,
     report,
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),

@@ -144,7 +144,7 @@ export async function editConfig(flags: Flags): Promise<InitialConfig & { edited
 /** The log of a gateway, whether it runs or not. */
 export async function logs(flags: Flags) {
   const dir = logDir((await ground(flags)).configDir)
-  return { dir, ...openLogReader(dir) }
+  return { dir, ...(await openLogReader(dir)) }
 }
 
 const ground = (flags: Flags) => groundUnder({ flags, env: process.env, cwd: process.cwd() })

@@ -1,4 +1,5 @@
 // What survives a restart.
+import type { LogReader } from './log-reader.ts'
 
 export { openActivity } from './activity.ts'
 export { type Archive, openArchive } from './archive.ts'
@@ -13,7 +14,6 @@ export { openMirrorFile, writeWhole } from './files.ts'
 export { openHistory } from './history.ts'
 export { type Interrupted, type Keeper, openKeeper } from './keeping.ts'
 export { type LogFile, openLogFile } from './log-file.ts'
-export { openLogReader } from './log-reader.ts'
 export { openMarks } from './marks.ts'
 export { openPairing } from './pairing.ts'
 export { openMemorySearch } from './search.ts'
@@ -23,3 +23,9 @@ export { type Counts, openShelf } from './shelf.ts'
 export { openSubAgentBook } from './subagents.ts'
 export { openTimeline } from './timeline.ts'
 export { openUsage, type UsageBook } from './usage.ts'
+
+/** Loaded when somebody looks at the log, which most who start a gateway never do. */
+export const openLogReader = async (dir: string): Promise<LogReader> => {
+  const reader = await import('./log-reader.ts')
+  return reader.openLogReader(dir)
+}

@@ -82,6 +82,7 @@ export const Page = () => {
         const byGroup = Map.groupBy(shown, ({ key }) => groupOf(key))
         const waits = values.filter(row => row.waits).map(({ key }) => key)
         return html`
+          ${wanted === '' && html`<${Jump} titles=${groups.map(([title]) => title).filter(title => byGroup.has(title))} />`}
           ${trouble && html`<div class="notice"><span>The files have mistakes, so the last good values are shown:<span class="lines">${trouble}</span></span></div>`}
           ${waits.length > 0 && html`<p class="hint-row"><${Badge} tone="busy">after the next start</${Badge}> <span>${waits.join(', ')}</span></p>`}
           ${shown.length === 0 && html`<${Empty}>No option fits that.</${Empty}>`}
@@ -104,6 +105,17 @@ export const Page = () => {
           }`
       }}
     </${Loaded}>`
+}
+
+const Jump = ({ titles }) => {
+  const go = title => {
+    const card = document.querySelector(`.settings[aria-label="${title}"]`)
+    card.scrollIntoView()
+    card.querySelector('input, select, textarea, .fixed')?.focus({ preventScroll: true })
+  }
+  return html`<nav class="jump" aria-label="Groups of settings">${titles.map(
+    title => html`<button key=${title} type="button" class="button small" onClick=${() => go(title)}>${title}</button>`,
+  )}</nav>`
 }
 
 const savedWords = (applied, later) => {
