@@ -163,9 +163,14 @@ test('what a guest has the agent write does not count, does not stay, and does n
   await live.reload()
   // The gateway asks the keeper what counts; here that is done by hand.
   expect(keeper.approved('bot-config.json')).toBeNull()
+  expect(await desk.change({ 'gate.rate_limit': 3 })).toMatchObject({ ok: true })
+  expect(keeper.approved('bot-config.json')).toBe('{\n  "gate.rate_limit": 3\n}\n')
   await ended()
-  expect(() => written()).toThrow('ENOENT')
-  expect((await keeper.list(5)).map(({ file, state }) => [file, state])).toEqual([['bot-config.json', 'waiting']])
+  expect(written()).toEqual({ 'gate.rate_limit': 3 })
+  expect((await keeper.list(5)).map(({ file, state }) => [file, state])).toEqual([
+    ['bot-config.json', 'waiting'],
+    ['bot-config.json', 'made'],
+  ])
   expect(await desk.change({ 'queue.busy': 'queue' })).toMatchObject({ ok: true })
-  expect(written()).toEqual({ 'queue.busy': 'queue' })
+  expect(written()).toEqual({ 'gate.rate_limit': 3, 'queue.busy': 'queue' })
 })

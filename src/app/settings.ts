@@ -16,25 +16,19 @@ const file = 'bot-config.json'
 
 export interface SettingsParts {
   readonly live: LiveConfig
-  readonly keeper: Pick<Keeper, 'edit' | 'approved'>
+  readonly keeper: Pick<Keeper, 'edit'>
 }
 
 export function openSettings({ live, keeper }: SettingsParts): SettingsDesk {
   let last: Promise<unknown> = Promise.resolve()
   const rows = (good: Good) => eachOption().map(([key, option]) => rowOf(key, option, good, live.started))
 
-  /** What counts, and not what a guest may just have written. */
-  const standing = async (): Promise<string | null> => {
-    const approved = keeper.approved(file)
-    return approved === undefined ? textIn(join(live.current().configDir, file)) : approved
-  }
-
   async function change(set: Readonly<Record<string, unknown>>): Promise<SettingsChange> {
     const before = live.good()
     const wrong = Object.entries(set).flatMap(([key, value]) => troubleWith(key, value, before) ?? [])
     if (wrong.length > 0) return refused(wrong)
     const edit = editFor(set)
-    const stands = await standing()
+    const stands = await textIn(join(live.current().configDir, file))
     const text = edit(stands)
     if (text === undefined) return unusable
     if (text === stands) return { ok: true, applied: [], later: [], values: rows(before) }

@@ -154,3 +154,12 @@ test('where nothing was kept there is nothing, and no error', async () => {
   expect(await openLogReader(dir).any()).toBe(false)
   expect(await read()).toEqual({ lines: [], cursor: '', more: false, gap: false })
 })
+
+test('a file that is renamed while it is looked for, and so found twice, is read once', async () => {
+  const file = openHere()
+  for (const n of upTo(3)) file.write(line(n))
+  file.close()
+  writeFileSync(join(dir, 'aetheel.log.1'), readFileSync(join(dir, 'aetheel.log')))
+  expect(numbers((await read()).lines)).toEqual([0, 1, 2])
+  expect(numbers((await read({ after: '' })).lines)).toEqual([0, 1, 2])
+})
