@@ -28,7 +28,9 @@ const code = await runCli(
     setup: async flags => (await app()).setup(flags),
     unit: async flags => (await app()).unit(flags),
     config: async flags => (await app()).config(flags),
-    initConfig: async flags => (await app()).initConfig(flags),
+    initConfig: async (flags, force) => (await app()).initConfig(flags, force),
+    editConfig: async flags => (await app()).editConfig(flags),
+    logs: async flags => (await app()).logs(flags),
     initExample: async flags => (await app()).initExample(flags),
   },
   {

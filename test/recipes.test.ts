@@ -34,7 +34,7 @@ test('the settings load without a complaint', async () => {
   expect(boxes('jsonc').length).toBeGreaterThan(1)
   for (const configText of boxes('jsonc')) {
     const env = configText.includes('"discord"') ? { DISCORD_BOT_TOKEN: 'x'.repeat(60) } : {}
-    const loaded = await loadConfig({ flags: {}, env, cwd: tmpdir(), configText })
+    const loaded = await loadConfig({ flags: {}, env, cwd: tmpdir(), instead: { 'config.json': configText } })
     expect([loaded.ok ? [] : loaded.problems, loaded.warnings]).toEqual([[], []])
   }
 })

@@ -40,6 +40,7 @@ import {
   openChatStates,
   openConversations,
   openHistory,
+  openLogReader,
   openMirrorFile,
   openPairing,
   openSessions,
@@ -53,6 +54,7 @@ import { type OpenBackends, sampleTurn } from './backends.ts'
 import { openBoxes } from './boxes.ts'
 import { gatewayCommands, startOfDay } from './commands.ts'
 import { chatNames, discordSettings, suggestFor } from './discord.ts'
+import { logDir } from './folder.ts'
 import type { LiveConfig } from './live.ts'
 import { logSignal } from './log.ts'
 import { openMission } from './mission.ts'
@@ -352,6 +354,11 @@ export async function buildGateway(parts: BuildParts) {
     skills,
     mission: mission.desk,
     talks,
+    settings: once(async () => {
+      const { openSettings } = await import('./settings.ts')
+      return openSettings({ live, keeper: remembering.keeper })
+    }),
+    logs: async () => ({ ...(await openLogReader(logDir(config.configDir))), kept: config.log.file !== null }),
     tell,
     report,
     takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
@@ -387,6 +394,15 @@ export async function buildGateway(parts: BuildParts) {
       await remembering.flush()
       await mission.flush()
     },
+  }
+}
+
+/** What most who start a gateway never ask for. */
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | null = null
+  return () => {
+    opened ??= open()
+    return opened
   }
 }
 

@@ -2,15 +2,22 @@
 import { isIP } from 'node:net'
 import * as v from 'valibot'
 import { type BackendName, backendNames, type McpServer, resolveBackendName } from '../base/agent.ts'
+import { type LogLevel, logLevels } from '../base/logs.ts'
+import type { SettingForm } from '../base/settings.ts'
 import { ownServer } from '../base/tools.ts'
 
 export interface Kind<T> {
   readonly schema: v.GenericSchema<unknown, T>
   /** Ends the sentence "must be …". */
   readonly allowed: string
+  /** How it is asked for on a page, and the words to choose from. */
+  readonly form: SettingForm
+  readonly choices?: readonly string[]
+  /** As people write it, where that is not the value itself. */
+  write?(value: T): string
 }
 
-export const text: Kind<string> = { schema: v.string(), allowed: 'text' }
+export const text: Kind<string> = { schema: v.string(), allowed: 'text', form: 'text' }
 
 export const backendName: Kind<BackendName> = {
   schema: v.pipe(
@@ -25,11 +32,14 @@ export const backendName: Kind<BackendName> = {
     }),
   ),
   allowed: oneOfWords(backendNames),
+  form: 'choice',
+  choices: backendNames,
 }
 
 export const backendList: Kind<readonly BackendName[]> = {
   schema: v.pipe(v.union([v.array(v.string()), inListOf(/,/)]), v.array(v.picklist(backendNames))),
   allowed: 'names of backends with commas between them',
+  form: 'list',
 }
 
 export interface Route {
@@ -58,6 +68,8 @@ export const route: Kind<Route> = {
     ),
   ]),
   allowed: 'a backend, or with its model such as codex/gpt-5, or {"backend", "model"}',
+  form: 'text',
+  write: ({ backend, model }) => `${backend ?? ''}${model === null ? '' : `/${model}`}`,
 }
 
 const serverName = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}$/), v.notValue(ownServer))
@@ -79,6 +91,7 @@ export const mcpServers: Kind<readonly McpServer[]> = {
     v.transform(servers => Object.entries(servers).map(([name, one]): McpServer => ({ name, ...one }))),
   ),
   allowed: `an object of servers by name (letters, digits, - and _; ${ownServer} is the gateway's own), each {"command", "args", "env"} or {"url", "headers"}`,
+  form: 'text',
 }
 
 /** A credential: goes into headers, links and cookies, so it can hold neither blanks nor anything beyond ASCII. */
@@ -86,6 +99,7 @@ export function credential(atLeast: number): Kind<string> {
   return {
     schema: v.pipe(v.string(), v.regex(/^[!-~]+$/), v.minLength(atLeast)),
     allowed: atLeast > 1 ? `at least ${atLeast} characters without blanks` : 'characters without blanks',
+    form: 'text',
   }
 }
 
@@ -94,6 +108,7 @@ export function wholeNumber(from: number, to: number): Kind<number> {
   return {
     schema: v.pipe(v.union([v.number(), inDigits]), v.safeInteger(), v.minValue(from), v.maxValue(to)),
     allowed: `a whole number from ${from} to ${to}`,
+    form: 'number',
   }
 }
 
@@ -112,6 +127,7 @@ export const money: Kind<number> = {
     v.minValue(0),
   ),
   allowed: 'an amount in US dollars such as 5 or 2.50',
+  form: 'number',
 }
 
 /** `heartbeat=1,cron=2.50`, or the object. */
@@ -128,6 +144,11 @@ export const amounts: Kind<Readonly<Record<string, number>>> = {
     v.record(v.pipe(v.string(), v.regex(/^[\w-]+$/)), money.schema),
   ),
   allowed: 'amounts in US dollars by name, such as heartbeat=1,cron=2.50',
+  form: 'text',
+  write: sums =>
+    Object.entries(sums)
+      .map(([name, usd]) => `${name}=${usd}`)
+      .join(','),
 }
 
 // Timers take no more: beyond this (24.8 days) they fire at once.
@@ -150,6 +171,11 @@ export function age(to: number): Kind<number> {
   return {
     schema: v.pipe(v.union([bare, withUnit]), v.maxValue(to)),
     allowed: 'hours such as 24, a number with its unit such as 90m or 2d, or milliseconds from 1000 on',
+    form: 'text',
+    write: ms => {
+      const unit = (['d', 'h', 'm', 's'] as const).find(name => ms > 0 && ms % units[name] === 0) ?? 'ms'
+      return `${ms / units[unit]}${unit}`
+    },
   }
 }
 
@@ -161,6 +187,7 @@ export const address: Kind<string> = {
     v.transform(url => url.replace(/\/+$/, '')),
   ),
   allowed: 'an address that begins with https:// (or http://)',
+  form: 'text',
 }
 
 const yes = ['true', '1', 'yes', 'on']
@@ -176,10 +203,20 @@ export const yesOrNo: Kind<boolean> = {
     ),
   ]),
   allowed: 'true or false (1/0, yes/no, on/off)',
+  form: 'yes-or-no',
+}
+
+/** Whether the log is kept, or from which level on. */
+export const keptLevel: Kind<boolean | LogLevel> = {
+  schema: v.union([yesOrNo.schema, v.picklist(logLevels)]),
+  allowed: `true, false or ${oneOfWords(logLevels)}`,
+  form: 'choice',
+  choices: ['true', 'false', ...logLevels],
+  write: String,
 }
 
 export function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
-  return { schema: v.picklist(words), allowed: oneOfWords(words) }
+  return { schema: v.picklist(words), allowed: oneOfWords(words), form: 'choice', choices: words }
 }
 
 function inListOf(separator: RegExp) {
@@ -205,6 +242,7 @@ function list(item: RegExp, allowed: string): Kind<readonly string[]> {
       v.everyItem(name => item.test(name)),
     ),
     allowed,
+    form: 'list',
   }
 }
 
@@ -234,6 +272,7 @@ export const hostName: Kind<string> = {
     ),
   ),
   allowed: 'an IP address or a host name',
+  form: 'text',
 }
 
 /** Only these are sure to be reachable from this machine alone; any other name counts as open. */
@@ -243,6 +282,7 @@ export const isLoopback = (host: string): boolean =>
 export const timezone: Kind<string> = {
   schema: v.pipe(v.string(), v.check(isTimezone)),
   allowed: 'the IANA name of a time zone, such as Europe/Berlin',
+  form: 'text',
 }
 
 export function systemTimezone(): string {

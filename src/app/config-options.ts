@@ -1,5 +1,6 @@
 // The one table of options: what can be set, under which names, to what. `config show`, `config init` and the docs read it.
 import { defaultMaxTurns, permissionModes } from '../base/agent.ts'
+import { logLevels } from '../base/logs.ts'
 import {
   address,
   age,
@@ -10,6 +11,7 @@ import {
   hostName,
   idList,
   type Kind,
+  keptLevel,
   mcpServers,
   milliseconds,
   money,
@@ -42,6 +44,8 @@ export interface Option<T> {
   /** A change while the gateway runs counts from the next turn on. */
   readonly live?: true
 }
+
+const levels = [...logLevels, 'silent'] as const
 
 /** By the path in config.json. */
 export const options = {
@@ -379,7 +383,7 @@ export const options = {
   'log.level': option({
     env: 'LOG_LEVEL',
     flag: 'log',
-    kind: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+    kind: oneOf(levels),
     default: 'info',
     description: 'What is logged: this and worse.',
   }),
@@ -388,6 +392,13 @@ export const options = {
     kind: oneOf(['auto', 'pretty', 'json']),
     default: 'auto',
     description: 'How it is logged. auto: pretty on a terminal, else json.',
+  }),
+  'log.file': option({
+    env: 'LOG_FILE',
+    kind: keptLevel,
+    default: true,
+    description:
+      'Keep the log in files as well, for "aetheel logs" and Mission Control: four of at most 5 MB. A level: with that one instead of log.level.',
   }),
 } as const
 

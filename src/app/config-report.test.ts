@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { initialConfigFile, loadConfig } from './config.ts'
+import { loadConfig } from './config.ts'
 import { eachOption } from './config-options.ts'
-import { secretHider } from './config-report.ts'
+import { initialConfigFile, secretHider } from './config-report.ts'
 
 test('the first config.json says what holds without it, and nothing in it is warned about', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aetheel-init-'))

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { eachOption, type Option, type OptionKey, type Values } from './config-options.ts'
 import { mask, plain, quote, showProblem } from './config-report.ts'
-import type { ConfigFile, From, Problem, Remarks, Variables } from './config-sources.ts'
+import type { BotConfig, ConfigFile, From, Problem, Remarks, Variables } from './config-sources.ts'
 import { type ResolvedVariables, type Substituted, substitute } from './config-variables.ts'
 
 export interface Sources {
@@ -10,6 +10,7 @@ export interface Sources {
   readonly flags: Readonly<Record<string, string | boolean | undefined>>
   readonly process: Variables
   readonly dotEnv: Variables
+  readonly bot: BotConfig
   readonly file: ConfigFile
   readonly variables: ResolvedVariables
 }
@@ -55,12 +56,14 @@ export interface Found {
 
 /** `env.vars` counts as environment, so it wins over the option's own key beside it. */
 export function pick(key: OptionKey, option: Option<unknown>, sources: Sources): Found | null {
-  const { flags, process, dotEnv, file, variables } = sources
+  const { flags, process, dotEnv, bot, file, variables } = sources
   const written = file.settings.get(key)
+  const chosen = bot.settings.get(key)
   return (
     given('flag', option.flag === undefined ? undefined : flags[camelCase(option.flag)]) ??
     given('environment', process[option.env]) ??
     given('.env', dotEnv[option.env]) ??
+    (chosen === undefined ? null : { from: 'bot-config.json', raw: chosen, filled: { ok: true, value: chosen } }) ??
     given('config.json', variables.vars[option.env]) ??
     (written === undefined
       ? null

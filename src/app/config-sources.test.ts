@@ -3,7 +3,7 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { configFixture } from './config.fixture.ts'
 
-const { complaints, good, load, path, writeConfig } = configFixture({ beforeEach, afterEach })
+const { complaints, good, load, path, writeBotConfig, writeConfig } = configFixture({ beforeEach, afterEach })
 
 test('unknown keys of config.json are warned about with the nearest known name', async () => {
   await writeConfig({
@@ -31,7 +31,7 @@ test('unknown keys of config.json are warned about with the nearest known name',
 })
 
 test('variables that nearly have one of our names are warned about, others are not', async () => {
-  const others = { PATH: '/bin', HTTP_PROXY: 'x', HOME: '/', LOG_FILE: 'x', BUS: '', GH_TOKEN: 'x' }
+  const others = { PATH: '/bin', HTTP_PROXY: 'x', HOME: '/', LOG_PATH: 'x', BUS: '', GH_TOKEN: 'x' }
   await writeFile(path('.env'), 'QUERY_TIMEOUT_MSS=5')
   const { warnings } = await good({ ...others, AGENT_BACKND: 'echo', http_port: '5' })
   expect(warnings.toSorted()).toEqual([
@@ -90,4 +90,58 @@ test('files that are there but cannot be read are mistakes', async () => {
 test('a folder called .env is not ours', async () => {
   await mkdir(path('.env'))
   expect((await good()).warnings).toEqual(['.env is a folder, ignored'])
+})
+
+test('bot-config.json wins over config.json, also over its env.vars, and all else wins over it', async () => {
+  await writeConfig({ agent: { model: 'a', max_turns: 1 }, http: { port: 1 }, env: { vars: { RATE_LIMIT: '1' } } })
+  await writeBotConfig({ 'agent.model': 'b', 'http.port': 2, 'gate.rate_limit': 2, allowed_tools: ['Read'] })
+  const { config, values } = await good({ HTTP_PORT: '3' })
+  expect([config.agent.model, config.agent.maxTurns, config.http.port, config.gate.perMinute]).toEqual(['b', 1, 3, 2])
+  expect(config.allowedTools).toEqual(['Read'])
+  const from = Object.fromEntries(values.map(row => [row.key, row.from]))
+  expect(from).toMatchObject({ 'agent.model': 'bot-config.json', 'agent.max_turns': 'config.json' })
+  expect(from).toMatchObject({ 'http.port': 'environment', 'gate.rate_limit': 'bot-config.json' })
+  expect((await good({}, { model: 'flag' })).config.agent.model).toBe('flag')
+})
+
+test('nothing in bot-config.json stands for a variable', async () => {
+  await writeBotConfig({ 'agent.model': '${HOME}' })
+  expect((await good({ HOME: '/x' })).config.agent.model).toBe('${HOME}')
+})
+
+test('all mistakes in both files are told at once, with the file they are in', async () => {
+  await writeConfig({ http: { port: 'x' } })
+  await writeBotConfig({
+    'query.max_ms': -1,
+    http: { port: 1 },
+    config_dir: 'x',
+    'agent.modle': 'x',
+    retention_days: null,
+  })
+  expect(await complaints()).toEqual([
+    'http: may not stand in bot-config.json: it has whole keys only, such as "http.port"',
+    'config_dir: may not stand in bot-config.json, which it leads to: use CONFIG_DIR or --config-dir',
+    expect.stringMatching(/^query\.max_ms \(QUERY_MAX_MS\): -1 from bot-config\.json; must be/),
+    expect.stringMatching(/^http\.port .*"x" from config\.json/),
+  ])
+  expect((await load()).warnings).toEqual([
+    'bot-config.json: unknown key "agent.modle", ignored; did you mean "agent.model"?',
+  ])
+  await writeConfig('')
+  await writeBotConfig('{ "agent.model": ')
+  expect(await complaints()).toEqual([
+    'bot-config.json: line 1, column 18: expected a value: text in double quotes, a number, true, false, null, [ or {',
+  ])
+})
+
+test('a secret in bot-config.json is refused and not shown', async () => {
+  await writeBotConfig({
+    'http.token': 'hunter2hunter2hunter2',
+    'agent.model': 'hunter2hunter2hunter2',
+    'query.max_ms': 'hunter2hunter2hunter2',
+  })
+  const told = (await complaints()).join('\n')
+  expect(told).toContain('http.token: may not stand in bot-config.json: secrets belong into .env or config.json')
+  expect(told).toContain('query.max_ms')
+  expect(told).not.toContain('hunter2')
 })

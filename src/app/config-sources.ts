@@ -1,12 +1,13 @@
-// Where settings come from: the flags, the environment, the `.env` file, config.json.
+// Where settings come from: the flags, the environment, the `.env` file, bot-config.json, config.json.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import type { ConfigFileName } from '../base/config-files.ts'
 import { isJsonObject, type JsonObject, type JsonValue, readJson } from './config-json.ts'
 import { eachOption, isOptionKey, type OptionKey, options } from './config-options.ts'
 import { nearest } from './config-spelling.ts'
 
-export type From = 'flag' | 'environment' | '.env' | 'config.json' | 'default'
+export type From = 'flag' | 'environment' | '.env' | ConfigFileName | 'default'
 
 /** One mistake. The value is fit to be shown: quoted, cut, and hidden where it is a secret. */
 export interface Problem {
@@ -52,22 +53,59 @@ export interface ConfigFile {
 export async function readConfigFile(folder: string, remarks: Remarks, given?: string): Promise<ConfigFile> {
   const settings = new Map<OptionKey, JsonValue>()
   const vars = new Map<string, string>()
-  const read =
-    given === undefined ? await readText(join(folder, 'config.json')) : { type: 'text' as const, text: given }
-  if (read.type === 'text') {
-    const json = readJson(read.text.trim() === '' ? '{}' : read.text)
-    if (!json.ok) {
-      remarks.problems.push(fileProblem('config.json', `line ${json.line}, column ${json.column}: ${json.why}`))
-    } else if (!isJsonObject(json.value)) {
-      remarks.problems.push(fileProblem('config.json', 'must be an object: { … }'))
-    } else {
-      collect(json.value, '', { settings, vars }, remarks)
-    }
-  } else if (read.type !== 'missing') {
-    const why = read.type === 'folder' ? 'is a folder' : read.why
-    remarks.problems.push(fileProblem('config.json', `cannot be read (${why})`))
-  }
+  const object = await readObject(folder, 'config.json', remarks, given)
+  if (object) collect(object, '', { settings, vars }, remarks)
   return { settings, vars }
+}
+
+/** What bot-config.json says, not yet checked, and also what may not stand there: that is a problem, and a secret must be known to be hidden. */
+export interface BotConfig {
+  readonly settings: ReadonlyMap<OptionKey, JsonValue>
+  readonly misplaced: readonly JsonValue[]
+}
+
+/** One object of whole keys, as a program writes it: no objects inside objects, no variables. */
+export async function readBotConfig(folder: string, remarks: Remarks, given?: string): Promise<BotConfig> {
+  const file = 'bot-config.json'
+  const settings = new Map<OptionKey, JsonValue>()
+  const misplaced: JsonValue[] = []
+  const object = await readObject(folder, file, remarks, given)
+  for (const [key, value] of Object.entries(object ?? {})) {
+    const problem = (why: string) => remarks.problems.push({ ...keyProblem(key, why), from: file })
+    if (isNothing(value)) continue
+    if (!isOptionKey(key)) {
+      if (sections.has(key)) problem(`may not stand in ${file}: it has whole keys only, such as "http.port"`)
+      else remarks.warnings.push(`${file}: unknown key "${key}", ignored${guessFor(key)}`)
+    } else if (optionOf(key).secret) {
+      misplaced.push(value)
+      problem(`may not stand in ${file}: secrets belong into .env or config.json`)
+    } else if (optionOf(key).outsideFile) {
+      problem(`may not stand in ${file}, which it leads to: use ${optionOf(key).env} or --${optionOf(key).flag}`)
+    } else settings.set(key, value)
+  }
+  return { settings, misplaced }
+}
+
+/** Null: there is none, or it is none, which is then among the problems. */
+async function readObject(
+  folder: string,
+  file: ConfigFileName,
+  { problems }: Remarks,
+  given?: string,
+): Promise<JsonObject | null> {
+  const read = given === undefined ? await readText(join(folder, file)) : { type: 'text' as const, text: given }
+  if (read.type === 'missing') return null
+  if (read.type !== 'text') {
+    const why = read.type === 'folder' ? 'is a folder' : read.why
+    // Of a folder that is none it is enough to be told once.
+    if (why !== noFolder || file === 'config.json') problems.push(fileProblem(file, `cannot be read (${why})`))
+    return null
+  }
+  const json = readJson(read.text.trim() === '' ? '{}' : read.text)
+  if (json.ok && isJsonObject(json.value)) return json.value
+  const why = json.ok ? 'must be an object: { … }' : `line ${json.line}, column ${json.column}: ${json.why}`
+  problems.push(fileProblem(file, why))
+  return null
 }
 
 /** Variables are often misspelled without anybody noticing; those that nearly have one of our names are told. */
@@ -86,6 +124,8 @@ type ReadText =
   | { readonly type: 'folder' }
   | { readonly type: 'unreadable'; readonly why: string }
 
+const noFolder = 'the folder it should be in is a file'
+
 async function readText(path: string): Promise<ReadText> {
   try {
     return { type: 'text', text: await readFile(path, 'utf8') }
@@ -93,7 +133,7 @@ async function readText(path: string): Promise<ReadText> {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     if (code === 'ENOENT') return { type: 'missing' }
     if (code === 'EISDIR') return { type: 'folder' }
-    if (code === 'ENOTDIR') return { type: 'unreadable', why: 'the folder it should be in is a file' }
+    if (code === 'ENOTDIR') return { type: 'unreadable', why: noFolder }
     return { type: 'unreadable', why: code === 'EACCES' ? 'permission denied' : code }
   }
 }
@@ -123,7 +163,7 @@ function collect(object: JsonObject, prefix: string, into: Collected, remarks: R
 
 function collectSetting(key: OptionKey, value: JsonValue, { settings }: Collected, { problems }: Remarks): void {
   const { env, flag, outsideFile } = optionOf(key)
-  if (value === null || (typeof value === 'string' && value.trim() === '')) return
+  if (isNothing(value)) return
   if (outsideFile) {
     problems.push(keyProblem(key, `may not stand in config.json, which it leads to: use ${env} or --${flag}`))
   } else if (settings.has(key)) problems.push(keyProblem(key, 'is given twice'))
@@ -155,7 +195,9 @@ function guessFor(key: string): string {
   return guess === undefined ? '' : `; did you mean "${guess}"?`
 }
 
-const optionOf = (key: OptionKey): { env: string; flag?: string; outsideFile?: true } => options[key]
+const isNothing = (value: JsonValue): boolean => value === null || (typeof value === 'string' && value.trim() === '')
+
+const optionOf = (key: OptionKey): { env: string; flag?: string; outsideFile?: true; secret?: true } => options[key]
 
 const keyProblem = (key: string, why: string): Problem => ({
   key,

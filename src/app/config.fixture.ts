@@ -10,7 +10,8 @@ type Flags = LoadFrom['flags']
 export interface ConfigFixture {
   path(...parts: string[]): string
   writeConfig(content: unknown): Promise<void>
-  load(env?: Env, flags?: Flags): Promise<Loaded>
+  writeBotConfig(content: unknown): Promise<void>
+  load(env?: Env, flags?: Flags, instead?: LoadFrom['instead']): Promise<Loaded>
   /** Loads what must be free of mistakes. */
   good(env?: Env, flags?: Flags): Promise<Loaded & { ok: true }>
   /** The mistakes, as people read them. */
@@ -31,11 +32,14 @@ export function configFixture({ beforeEach, afterEach }: Hooks): ConfigFixture {
   })
   afterEach(() => rm(cwd, { recursive: true }))
 
-  const load = (env: Env = {}, flags: Flags = {}): Promise<Loaded> => loadConfig({ flags, env, cwd })
+  const write = (file: string, content: unknown) =>
+    writeFile(join(cwd, 'config', file), typeof content === 'string' ? content : JSON.stringify(content))
+  const load = (env: Env = {}, flags: Flags = {}, instead?: LoadFrom['instead']): Promise<Loaded> =>
+    loadConfig({ flags, env, cwd, instead })
   return {
     path: (...parts) => join(cwd, ...parts),
-    writeConfig: content =>
-      writeFile(join(cwd, 'config/config.json'), typeof content === 'string' ? content : JSON.stringify(content)),
+    writeConfig: content => write('config.json', content),
+    writeBotConfig: content => write('bot-config.json', content),
     load,
     async good(env, flags) {
       const loaded = await load(env, flags)

@@ -43,7 +43,7 @@ test('nothing set gives the defaults', async () => {
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     retentionDays: 30,
     stopTimeoutMs: 30_000,
-    log: { level: 'info', format: 'auto' },
+    log: { level: 'info', format: 'auto', file: 'info' },
     envVars: {},
   } satisfies Config)
   expect(warnings).toEqual([])
@@ -163,6 +163,7 @@ test('every option can be set by its variable, and those in config.json by their
     'queue.busy': 'queue',
     'log.level': 'trace',
     'log.format': 'json',
+    'log.file': 'warn',
     'discord.enabled': 'no',
     'discord.message_content': 'off',
     'discord.threads': 'auto',

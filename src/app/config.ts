@@ -1,7 +1,8 @@
-// The configuration: flags over environment over `.env` over config.json over defaults, checked as a whole, then frozen.
+// The configuration: flags over environment over `.env` over bot-config.json over config.json over defaults, checked as a whole, then frozen.
 import { resolve } from 'node:path'
 import type { BackendName, McpServer, PermissionMode } from '../base/agent.ts'
 import type { BudgetRules } from '../base/budget.ts'
+import type { ConfigTexts } from '../base/config-files.ts'
 import { type Task, tasks } from '../base/event.ts'
 import type { GateRules } from '../base/pairing.ts'
 import type { JsonValue } from './config-json.ts'
@@ -13,6 +14,7 @@ import {
   type From,
   type Problem,
   type Remarks,
+  readBotConfig,
   readConfigFile,
   readDotEnv,
   setVariables,
@@ -21,7 +23,7 @@ import {
 } from './config-sources.ts'
 import { resolveVariables, substitute } from './config-variables.ts'
 
-export { initialConfigFile, showProblems } from './config-report.ts'
+export { showProblems } from './config-report.ts'
 
 /** Every field is the option of the same path in config.json. Null: not set. */
 export interface Config {
@@ -76,7 +78,12 @@ export interface Config {
   readonly timezone: string
   readonly retentionDays: number
   readonly stopTimeoutMs: number
-  readonly log: { readonly level: Values['log.level']; readonly format: Values['log.format'] }
+  readonly log: {
+    readonly level: Values['log.level']
+    readonly format: Values['log.format']
+    /** From which level on it is kept in files; null: it is not. */
+    readonly file: Values['log.level'] | null
+  }
   /** `env.vars`, for the backend; what configures ourselves is left out. */
   readonly envVars: Variables
 }
@@ -89,6 +96,11 @@ export type Loaded =
       readonly values: readonly ShownValue[]
       /** Whether somebody chose it. Cheaper than `values`, which asks the machine for every default. */
       isSet(key: OptionKey): boolean
+      /** Each value as it is, with where it comes from, and the keys that stand in bot-config.json. */
+      readonly settled: Settled
+      readonly inBotConfig: ReadonlySet<OptionKey>
+      /** Takes secrets out of a value that is to be shown. */
+      hide(text: string): string
       /** The environment with `.env` and `env.vars` underneath: what `config.agent.env` picks from. */
       readonly environment: Variables
     }
@@ -99,8 +111,7 @@ export interface LoadFrom {
   readonly flags: Readonly<Record<string, string | boolean | undefined>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  /** Instead of what stands in config.json. */
-  readonly configText?: string | undefined
+  readonly instead?: ConfigTexts | undefined
 }
 
 /** Mistakes are values: never throws over what somebody wrote, and tells all of it at once. */
@@ -125,6 +136,9 @@ export async function loadConfig(from: LoadFrom): Promise<Loaded> {
       return shownValues(settled, folder, sources, scrub)
     },
     isSet: key => settled.from.get(key) !== 'default',
+    settled,
+    inBotConfig: new Set(sources.bot.settings.keys()),
+    hide: scrub,
     environment: Object.freeze(environment),
   }
 }
@@ -140,24 +154,29 @@ async function readSources(from: LoadFrom, remarks: Remarks): Promise<{ folder: 
   const process = setVariables(from.env)
   const dotEnv = await readDotEnv(from.cwd, remarks)
   const outer = { ...dotEnv, ...process }
-  const nothingElse = { settings: new Map(), vars: new Map() }
-  const early = { flags: from.flags, process, dotEnv, file: nothingElse, variables: resolveVariables(new Map(), outer) }
+  const early = {
+    ...{ flags: from.flags, process, dotEnv, variables: resolveVariables(new Map(), outer) },
+    ...{ bot: { settings: new Map(), misplaced: [] }, file: { settings: new Map(), vars: new Map() } },
+  }
   const chosen = pick('config_dir', options.config_dir, early)?.raw ?? options.config_dir.default
   const folder = resolve(from.cwd, String(chosen).trim())
-  const file = await readConfigFile(folder, remarks, from.configText)
+  const file = await readConfigFile(folder, remarks, from.instead?.['config.json'])
+  const bot = await readBotConfig(folder, remarks, from.instead?.['bot-config.json'])
   const variables = resolveVariables(file.vars, outer)
   for (const { name, why } of variables.mistakes) {
     remarks.problems.push({ key: `env.vars.${name}`, env: null, flag: null, from: 'config.json', value: null, why })
   }
-  return { folder, sources: { ...early, file, variables } }
+  return { folder, sources: { ...early, bot, file, variables } }
 }
 
-function secretSettings({ file, variables }: Sources): string[] {
-  return eachOption().flatMap(([key, { secret }]) => {
+function secretSettings({ bot, file, variables }: Sources): string[] {
+  const misplaced = bot.misplaced.flatMap(textsIn)
+  const inFile = eachOption().flatMap(([key, { secret }]) => {
     const written = secret ? file.settings.get(key) : undefined
     const filled = written === undefined ? null : substitute(written, variables.environment)
     return filled?.ok ? textsIn(filled.value) : []
   })
+  return [...misplaced, ...inFile]
 }
 
 /** Also a secret of the wrong shape is one. */
@@ -272,9 +291,14 @@ function configFrom(values: Values, configDir: string, vars: Variables): Config 
     },
     retentionDays: values.retention_days,
     stopTimeoutMs: values.stop_timeout_ms,
-    log: { level: values['log.level'], format: values['log.format'] },
+    log: { level: values['log.level'], format: values['log.format'], file: keptLevelIn(values) },
     envVars: Object.fromEntries(Object.entries(vars).filter(([name]) => !isPrivate(name))),
   })
+}
+
+function keptLevelIn(values: Values): Config['log']['file'] {
+  const { 'log.file': kept, 'log.level': level } = values
+  return kept === true ? level : kept === false ? null : kept
 }
 
 function routesIn(values: Values): Config['models'] {

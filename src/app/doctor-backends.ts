@@ -1,5 +1,6 @@
 // The backends, as `aetheel doctor` looks at them: where each is, whether it runs, whether somebody has logged in, who is to answer.
 import { type Backend, type BackendCheck, backendNames } from '../base/agent.ts'
+import { isConfigFile } from '../base/config-files.ts'
 import {
   type BackendParts,
   type Choice,
@@ -86,7 +87,7 @@ function choiceCheck(choice: Choice, { config, values }: Ready): Check {
   if (!choice.ok) return { name, status: 'fail', detail: choice.why }
   const { backend } = choice
   const from = values.find(({ key }) => key === 'agent.backend')?.from ?? 'default'
-  const wish = from === 'flag' ? '--backend' : from === 'config.json' ? 'agent.backend in config.json' : 'AGENT_BACKEND'
+  const wish = from === 'flag' ? '--backend' : isConfigFile(from) ? `agent.backend in ${from}` : 'AGENT_BACKEND'
   if (config.agent.backend !== null) {
     const repeats = backend.name === 'echo' ? ', which only repeats what you write' : ''
     return { name, status: 'ok', detail: `${backend.name} answers${repeats}: ${wish} says so` }

@@ -11,6 +11,7 @@ export { stateDir } from './note.ts'
 export interface StateFolder {
   readonly database: string
   readonly runs: string
+  readonly log: string
   token(): Promise<string>
   leaveNote(note: GatewayNote): Promise<void>
   takeNoteAway(): Promise<void>
@@ -34,6 +35,7 @@ export async function openStateFolder(configDir: string): Promise<StateFolder> {
   return {
     database: databaseFile(configDir),
     runs: join(dir, 'runs'),
+    log: logDir(configDir),
     token: () => readOrMakeToken(join(dir, 'token')),
     leaveNote: note => writeWhole(noteFile(configDir), `${JSON.stringify(note)}\n`),
     takeNoteAway: () => rm(noteFile(configDir), { force: true }),
@@ -55,6 +57,9 @@ export async function makeFolder(dir: string): Promise<void> {
 }
 
 export const databaseFile = (configDir: string) => join(stateDir(configDir), 'aetheel.db')
+export const logDir = (configDir: string) => join(configDir, logFolder)
+/** In the workspace. */
+export const logFolder = '.aetheel/log'
 
 async function readOrMakeToken(file: string): Promise<string> {
   const kept = await readFile(file, 'utf8').catch(() => '')

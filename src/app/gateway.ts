@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ChatUnusable } from '../base/chat.ts'
+import { type ConfigTexts, configFiles } from '../base/config-files.ts'
 import type { Tell } from '../base/signal.ts'
 import { cutOff, endStrays, loginOf, openScratch } from '../run/index.ts'
 import { type Database, DatabaseUnusable, inWords, openDatabase } from '../store/index.ts'
@@ -40,23 +41,35 @@ export interface StartedGateway {
 export interface GatewayOptions {
   readonly loaded: Extract<Loaded, { ok: true }>
   /** Reads the configuration again, from the same places. */
-  load(configText?: string): Promise<Loaded>
+  load(instead?: ConfigTexts): Promise<Loaded>
   readonly log: Logger
+  /** Has the log kept in this folder, which is ours alone. */
+  keepLog(dir: string): void
   /** When the port was not chosen by anybody, the next free one will do. */
   readonly anyPort: boolean
 }
+
+/** Where a guest may be at the files just now, what they said before that. */
+const approvedTexts = (approved: (file: string) => string | null | undefined): ConfigTexts =>
+  Object.fromEntries(
+    configFiles.flatMap(file => {
+      const text = approved(file)
+      return text === undefined ? [] : [[file, text ?? '{}']]
+    }),
+  )
 
 /** How long the start waits for a chat to be reached; it goes on trying afterwards. */
 const patienceMs = 5000
 
 /** Runs until `stop` aborts; then running turns may end, for a while. */
 export async function openGateway(
-  { loaded, load, log, anyPort }: GatewayOptions,
+  { loaded, load, log, keepLog, anyPort }: GatewayOptions,
   stop: AbortSignal,
 ): Promise<StartedGateway> {
   const { config } = loaded
   const folder = await openStateFolder(config.configDir).catch(cannot)
   const db = await openOwnDatabase(folder, config)
+  keepLog(folder.log)
   let ready = false
   let url = ''
   let lives = false
@@ -83,12 +96,11 @@ export async function openGateway(
     if (strays > 0) log.warn({ processes: strays }, 'ended what a killed gateway left running')
     warnOfMissingLogin(backends.main.name, loaded.environment, log)
     const version = await readVersion()
-    let approved: () => string | null | undefined = () => undefined
+    let approved: (file: string) => string | null | undefined = () => undefined
     const live = openLiveConfig({
       loaded,
-      async load(text) {
-        const instead = text === undefined ? approved() : text
-        const next = await load(instead === null ? '{}' : instead)
+      async load(instead) {
+        const next = await load({ ...approvedTexts(approved), ...instead })
         if (next.ok) learn(secretsOf(next.config, next.environment))
         return next
       },
@@ -108,7 +120,7 @@ export async function openGateway(
       url: () => url,
       bridge: { command: process.execPath, args: [join(productRoot(), 'bin', 'mcp-bridge.mjs')] },
     })
-    approved = () => gateway.remembering.keeper.approved('config.json')
+    approved = file => gateway.remembering.keeper.approved(file)
     told = gateway.tell
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
     await gateway.remembering.begin((await gateway.inbox.waiting()).filter(({ interrupted }) => interrupted))
@@ -304,6 +316,8 @@ async function listen(
         tools: gateway.desk,
         mission: gateway.mission,
         talks: gateway.talks,
+        settings: gateway.settings,
+        logs: gateway.logs,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,

@@ -1,4 +1,7 @@
 // The front door of app/: what the command line can ask for. What only some commands need is loaded by them.
+import { join } from 'node:path'
+import type { ConfigTexts } from '../base/config-files.ts'
+import type { Edited, InitialConfig } from '../ui/index.ts'
 import { type Loaded, loadConfig, showProblems } from './config.ts'
 import type { Copied } from './example.ts'
 import { findGateway, groundUnder } from './find.ts'
@@ -7,20 +10,20 @@ import { toldWhileCompiling } from './first-start.ts'
 type Flags = Readonly<Record<string, string | boolean | undefined>>
 type Ready = Extract<Loaded, { ok: true }>
 
-const load = (flags: Flags, configText?: string) =>
-  loadConfig({ flags, env: process.env, cwd: process.cwd(), configText })
+const load = (flags: Flags, instead?: ConfigTexts) =>
+  loadConfig({ flags, env: process.env, cwd: process.cwd(), instead })
 
 /** Runs the gateway until it is stopped; the exit code. */
 export async function start(flags: Flags): Promise<number> {
   const { startGateway } = await toldWhileCompiling(() => import('./serve.ts'))
-  return startGateway(text => load(flags, text))
+  return startGateway(instead => load(flags, instead))
 }
 
 /** The running gateway of this CONFIG_DIR. A mistake in the configuration does not hide one that goes on with the last good one. */
 export async function find(flags: Flags): Promise<{ pid: number; url: string; token: string } | null> {
   const loaded = await load(flags)
   if (loaded.ok) return findGateway(loaded.config.configDir)
-  const running = await findGateway((await groundUnder({ flags, env: process.env, cwd: process.cwd() })).configDir)
+  const running = await findGateway((await ground(flags)).configDir)
   if (!running) throw mistakes(loaded)
   process.stderr.write(
     `aetheel: warning: the configuration has mistakes. The running gateway goes on with the last good one, and could not start again:\n${showProblems(loaded.problems)}\n`,
@@ -32,7 +35,7 @@ export async function find(flags: Flags): Promise<{ pid: number; url: string; to
 export async function embed(flags: Flags, signal: AbortSignal) {
   const { embedGateway } = await toldWhileCompiling(() => import('./serve.ts'))
   const inside = { ...flags, port: '0' }
-  return embedGateway(await mustLoad(inside), text => load(inside, text), signal)
+  return embedGateway(await mustLoad(inside), instead => load(inside, instead), signal)
 }
 
 /** What a gateway that does not run keeps. */
@@ -57,7 +60,7 @@ export async function jobs(flags: Flags) {
 export async function memory(flags: Flags) {
   const loaded = await mustLoad(flags)
   const { storedMemory } = await import('./stored.ts')
-  return storedMemory(loaded, text => load(flags, text))
+  return storedMemory(loaded, instead => load(flags, instead))
 }
 
 /** Looks at all that a gateway needs. */
@@ -87,12 +90,28 @@ export async function config(flags: Flags) {
   return loaded.ok ? loaded : { ...loaded, problems: loaded.problems.map(problem => showProblems([problem])) }
 }
 
-/** Writes config.json unless there is one. */
-export async function initConfig(flags: Flags): Promise<{ path: string; created: boolean }> {
-  const { config } = await mustLoad(flags)
-  const { writeFirstConfig } = await import('./first-config.ts')
-  return writeFirstConfig(config.configDir)
+/** Writes config.json unless there is one, or with `force` also then. Also where what is there has mistakes. */
+export async function initConfig(flags: Flags, force: boolean) {
+  const { writeInitialConfig } = await import('./initial-config.ts')
+  return writeInitialConfig((await ground(flags)).configDir, force)
 }
+
+export async function editConfig(flags: Flags): Promise<InitialConfig & { edited: Edited }> {
+  const { chooseEditor, runEditor } = await import('./editor.ts')
+  const editor = chooseEditor()
+  const path = join((await ground(flags)).configDir, 'config.json')
+  if (typeof editor === 'string') return { path, created: false, copy: null, edited: { type: editor } }
+  return { ...(await initConfig(flags, false)), edited: await runEditor(editor, path) }
+}
+
+/** The log of a gateway, whether it runs or not. */
+export async function logs(flags: Flags) {
+  const [{ openLogReader }, { logDir }] = await Promise.all([import('../store/index.ts'), import('./folder.ts')])
+  const dir = logDir((await ground(flags)).configDir)
+  return { dir, ...(await openLogReader(dir)) }
+}
+
+const ground = (flags: Flags) => groundUnder({ flags, env: process.env, cwd: process.cwd() })
 
 /** Writes the example workspace, except what is there already. */
 export async function initExample(flags: Flags): Promise<{ dir: string } & Copied> {

@@ -63,3 +63,17 @@ test('an edit is noticed, also by an editor that saves under another name and re
   stop.abort()
   await watching
 })
+
+test('an edit of bot-config.json is noticed as well, and a bad one keeps the last good', async () => {
+  const { live, told } = await open()
+  const stop = new AbortController()
+  const watching = watchConfig(live, systemClock, stop.signal)
+  await new Promise(resolve => setTimeout(resolve, 100))
+  await fixture.writeBotConfig({ 'agent.model': 'haiku' })
+  await vi.waitFor(() => expect(live.current().agent.model).toBe('haiku'), 5000)
+  await fixture.writeBotConfig({ 'agent.model': 'opus', 'query.max_ms': 'soon' })
+  await vi.waitFor(() => expect(told.at(-1)?.ok).toBe(false), 5000)
+  expect(live.current().agent.model).toBe('haiku')
+  stop.abort()
+  await watching
+})

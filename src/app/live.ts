@@ -3,21 +3,25 @@ import { watch } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { type ConfigTexts, configFiles, isConfigFile } from '../base/config-files.ts'
 import type { Clock } from '../base/time.ts'
 import { type WallTime, wallTime } from '../base/zone.ts'
 import { localTime } from './clock.ts'
 import { type Config, type Loaded, showProblems } from './config.ts'
 import { eachOption } from './config-options.ts'
 
-type Good = Extract<Loaded, { ok: true }>
+export type Good = Extract<Loaded, { ok: true }>
 
 export interface LiveConfig {
   current(): Config
+  /** As the files were when they were last good, and when we started. What `current` is made of. */
+  good(): Good
+  readonly started: Good
   /** What a clock on the owner's wall shows then. */
   wall(ms: number): WallTime
   reload(): Promise<Reloaded>
-  /** As it would be with this text in config.json. */
-  load(configText: string): Promise<Loaded>
+  /** As it would be with these texts in the files. */
+  load(instead?: ConfigTexts): Promise<Loaded>
 }
 
 export type Reloaded =
@@ -32,7 +36,7 @@ export type Reloaded =
 
 export interface LiveParts {
   readonly loaded: Good
-  load(configText?: string): Promise<Loaded>
+  load(instead?: ConfigTexts): Promise<Loaded>
   told(reloaded: Reloaded): void
 }
 
@@ -56,6 +60,8 @@ export function openLiveConfig({ loaded, load, told }: LiveParts): LiveConfig {
 
   return {
     current: () => config,
+    good: () => good,
+    started: loaded,
     // Intl is 8 MB, and nobody who lives by the clock of the machine needs it.
     wall: ms => (good.isSet('timezone') ? wallTime(ms, config.timezone) : localTime(ms)),
     load,
@@ -76,17 +82,20 @@ const settleMs = 300
 /** Where the system does not tell of changes, or forgets to. */
 const lookEveryMs = 30_000
 
-/** Reads the configuration again when its file has changed, until the signal. */
+/** Reads the configuration again when one of its files has changed, until the signal. */
 export async function watchConfig(live: LiveConfig, clock: Clock, signal: AbortSignal): Promise<void> {
   const { configDir } = live.current()
-  const file = join(configDir, 'config.json')
-  const markOf = () =>
-    stat(file)
-      .then(({ mtimeMs, size, ino }) => `${mtimeMs} ${size} ${ino}`)
-      .catch(() => '')
+  const markOf = async () => {
+    const signs = configFiles.map(file =>
+      stat(join(configDir, file))
+        .then(({ mtimeMs, size, ino }) => `${mtimeMs} ${size} ${ino}`)
+        .catch(() => ''),
+    )
+    return (await Promise.all(signs)).join()
+  }
   let nudge = () => {}
   // The folder and not the file: a watcher of a file goes deaf when an editor saves by renaming.
-  const watcher = watch(configDir, { signal }, (_, name) => name === 'config.json' && nudge())
+  const watcher = watch(configDir, { signal }, (_, name) => name !== null && isConfigFile(name) && nudge())
   watcher.on('error', () => watcher.close())
   for (let known = await markOf(); !signal.aborted; ) {
     const nudged = new AbortController()

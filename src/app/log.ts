@@ -1,19 +1,51 @@
 // The log: a fixed name and fields per line, never what people said, and no secret.
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Signal } from '../base/signal.ts'
+import { type LogFile, openLogFile } from '../store/index.ts'
 import type { Config } from './config.ts'
 import type { Reloaded } from './live.ts'
+
+export interface OpenLog {
+  readonly log: Logger
+  /** From now on the lines are kept in files of this folder as well, unless that is off. To be called once the folder is ours alone. */
+  keepIn(dir: string): void
+  close(): void
+}
 
 export async function openLog(
   settings: Config['log'],
   scrub: (line: string) => string,
   out: NodeJS.WriteStream,
-): Promise<Logger> {
+): Promise<OpenLog> {
   const pretty = settings.format === 'pretty' || (settings.format === 'auto' && out.isTTY)
   const target = pretty ? await prettyStream(out) : out
-  const scrubbing: DestinationStream = { write: line => void target.write(scrub(line)) }
-  return pino({ level: settings.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, scrubbing)
+  const shownFrom = numberOf(settings.level)
+  const keptFrom = settings.file === null ? Number.POSITIVE_INFINITY : numberOf(settings.file)
+  let file: LogFile | null = null
+  const destination: DestinationStream & { lastLevel: number } = {
+    // Asks pino for the level of each line, as the two may have different ones.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line) {
+      const clean = scrub(line)
+      if (destination.lastLevel >= shownFrom) target.write(clean)
+      if (destination.lastLevel >= keptFrom) file?.write(clean)
+    },
+  }
+  const level = shownFrom <= keptFrom ? settings.level : (settings.file ?? settings.level)
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  return {
+    log,
+    keepIn(dir) {
+      if (settings.file === null) return
+      const failed = (error: unknown) => log.warn({ why: String(error) }, 'the log is not kept in its file')
+      file = openLogFile({ dir, now: Date.now, failed })
+    },
+    close: () => file?.close(),
+  }
 }
+
+const numberOf = (level: string): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY
 
 async function prettyStream(out: NodeJS.WriteStream) {
   const { default: pretty } = await import('pino-pretty')

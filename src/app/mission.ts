@@ -9,6 +9,7 @@ import type { Clock } from '../base/time.ts'
 import { fromWallTime, wallTime } from '../base/zone.ts'
 import { type Database, followFiles, openActivity, openTimeline, type UsageBook } from '../store/index.ts'
 import { startOfDay } from './commands.ts'
+import { logFolder } from './folder.ts'
 import type { LiveConfig } from './live.ts'
 
 export interface MissionParts {
@@ -23,6 +24,8 @@ export interface MissionParts {
 }
 
 const longestText = 120
+/** A log can have many lines a second. */
+const logNewsMs = 400
 const failuresShown = 5
 const jobsShown = 3
 /** More than this is not looked at one by one. */
@@ -63,7 +66,12 @@ export function openMission({ live, db, clock, tell, inbox, usage, jobs, status 
 
   const desk: MissionDesk = {
     activity,
-    followFiles: listener => followFiles(live.current().configDir, ['', 'skills/*'], listener),
+    followFiles: listener =>
+      followFiles(
+        live.current().configDir,
+        ['', 'skills/*', logFolder],
+        atMostEvery(logNewsMs, `${logFolder}/`, listener),
+      ),
     pulse: () => ({ status: status(), running: running() }),
     event: timeline.view,
     async overview() {
@@ -102,6 +110,25 @@ function openLatest(activity: Activity, isWanted: (entry: ActivityEntry) => bool
     const old = await read
     const known = new Set(fresh.map(({ id }) => id))
     return [...fresh, ...old.filter(({ id }) => !known.has(id))].slice(0, most)
+  }
+}
+
+/** Files below `prefix` are told as one, at once and then at most so often. */
+function atMostEvery(ms: number, prefix: string, listener: (file: string) => void): (file: string) => void {
+  let timer: NodeJS.Timeout | null = null
+  let again = false
+  const tell = () => {
+    again = false
+    listener(prefix)
+    timer = setTimeout(() => {
+      timer = null
+      if (again) tell()
+    }, ms).unref()
+  }
+  return file => {
+    if (!file.startsWith(prefix)) listener(file)
+    else if (timer) again = true
+    else tell()
   }
 }
 

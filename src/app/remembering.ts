@@ -42,8 +42,8 @@ export function openRemembering({ live, db, clock, tell, scrub, notify }: Rememb
     changes: openChanges(db, clock),
     clock,
     tell,
-    async checkConfig(text) {
-      const loaded = await live.load(text)
+    async checkConfig(file, text) {
+      const loaded = await live.load({ [file]: text })
       return loaded.ok ? null : showProblems(loaded.problems)
     },
     async configChanged() {

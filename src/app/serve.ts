@@ -1,4 +1,5 @@
 // The gateway as a process: on its own until it is stopped, or inside another command.
+import type { ConfigTexts } from '../base/config-files.ts'
 import { killEverything } from '../run/index.ts'
 import { type Loaded, secretsOf, showProblems } from './config.ts'
 import { secretHider } from './config-report.ts'
@@ -9,7 +10,7 @@ import { howToBecomeOwner } from './owner.ts'
 type Ready = Extract<Loaded, { ok: true }>
 
 /** Runs the gateway until it is stopped; the exit code. */
-export async function startGateway(load: (configText?: string) => Promise<Loaded>): Promise<number> {
+export async function startGateway(load: (instead?: ConfigTexts) => Promise<Loaded>): Promise<number> {
   const loaded = await load()
   for (const warning of loaded.warnings) process.stderr.write(`aetheel: warning: ${warning}\n`)
   if (!loaded.ok) {
@@ -19,10 +20,16 @@ export async function startGateway(load: (configText?: string) => Promise<Loaded
     return loaded.problems.every(({ from }) => from === 'flag') ? 2 : 1
   }
   const stop = stopOnSignals()
-  const log = await openLog(loaded.config.log, hideSecrets(loaded), process.stderr as NodeJS.WriteStream)
+  const { log, keepIn, close } = await openLog(
+    loaded.config.log,
+    hideSecrets(loaded),
+    process.stderr as NodeJS.WriteStream,
+  )
+  // The last line of a log that ends in the middle of something.
+  process.on('uncaughtExceptionMonitor', error => log.fatal({ err: error }, 'crashed'))
   try {
     const anyPort = !loaded.isSet('http.port')
-    const gateway = await openGateway({ loaded, load, log, anyPort }, stop)
+    const gateway = await openGateway({ loaded, load, log, keepLog: keepIn, anyPort }, stop)
     process.stdout.write(welcome(gateway))
     await gateway.closed
     return 0
@@ -32,23 +39,27 @@ export async function startGateway(load: (configText?: string) => Promise<Loaded
     if (stop.aborted) return 0
     process.stderr.write(`aetheel: ${error.message}\n`)
     return 1
+  } finally {
+    close()
   }
 }
 
 /** A gateway inside this process, on a free port, with a quiet log. */
 export async function embedGateway(
   loaded: Ready,
-  load: (configText?: string) => Promise<Loaded>,
+  load: (instead?: ConfigTexts) => Promise<Loaded>,
   signal: AbortSignal,
 ): Promise<StartedGateway> {
   process.on('exit', killEverything)
   for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
-  const log = await openLog(
-    { level: 'error', format: loaded.config.log.format },
+  const { log, keepIn, close } = await openLog(
+    { ...loaded.config.log, level: 'error' },
     hideSecrets(loaded),
     process.stderr as NodeJS.WriteStream,
   )
-  return openGateway({ loaded, load, log, anyPort: false }, signal)
+  const embedded = await openGateway({ loaded, load, log, keepLog: keepIn, anyPort: false }, signal)
+  embedded.closed.then(close, close)
+  return embedded
 }
 
 /** The first signal asks to stop in good order, the second leaves at once; either way no child stays behind. */

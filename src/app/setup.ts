@@ -99,7 +99,7 @@ function shown({ path, before, after, keep }: Edited & { readonly keep: boolean 
 
 function firstFree(path: string): string {
   for (let n = 1; ; n++) {
-    const copy = `${path}.${n === 1 ? 'old' : `old${n}`}`
+    const copy = `${path}.${n === 1 ? 'old' : `old-${n}`}`
     if (!existsSync(copy)) return copy
   }
 }
@@ -113,14 +113,17 @@ async function remarksOn(
 ): Promise<readonly string[]> {
   const dotEnv = await readDotEnv(from.cwd, { problems: [], warnings: [] })
   const env = { ...dotEnv, ...Object.fromEntries(variables), ...setVariables(from.env) }
-  const loaded = await loadConfig({ ...from, env, configText })
+  const loaded = await loadConfig({ ...from, env, instead: { 'config.json': configText } })
   if (!loaded.ok)
     throw new Error(`this does not go together, so nothing was written:\n${showProblems(loaded.problems)}`)
   const { config, values } = loaded
   const wins = (key: keyof typeof options, lost: boolean) =>
     values
       .filter(value => lost && value.key === key)
-      .map(({ env: name }) => `${name} is set in ${from.env[name] ? 'the environment' : '.env'} and wins over this.`)
+      .map(({ key, env: name, from: place }) => {
+        if (place === 'bot-config.json') return `${key} is set in bot-config.json and wins over this.`
+        return `${name} is set in ${from.env[name] ? 'the environment' : '.env'} and wins over this.`
+      })
   return [
     ...wins('config_dir', choices.rememberDir && (from.env.CONFIG_DIR ?? config.configDir) !== config.configDir),
     ...wins('agent.backend', choices.backend !== null && config.agent.backend !== choices.backend),

@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ConfigTexts } from '../base/config-files.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Jobs } from '../base/jobs.ts'
 import type { MemoryLog, MemorySearch } from '../base/memory.ts'
@@ -117,10 +118,10 @@ export const storedJobs = (config: Config): Promise<Stored<Jobs>> =>
     { orNew: true },
   )
 
-/** `load`: the configuration as it would be with this text in config.json. */
+/** `load`: the configuration as it would be with these texts in its files. */
 export const storedMemory = (
   { config, environment }: Ready,
-  load: (configText: string) => Promise<Loaded>,
+  load: (instead: ConfigTexts) => Promise<Loaded>,
 ): Promise<Stored<MemorySearch & MemoryLog>> =>
   openStored(config, async (db, { configDir: dir, timezone }) => {
     const tell = () => undefined
@@ -130,8 +131,8 @@ export const storedMemory = (
       changes: openChanges(db, clock),
       clock,
       tell,
-      async checkConfig(text) {
-        const loaded = await load(text)
+      async checkConfig(file, text) {
+        const loaded = await load({ [file]: text })
         return loaded.ok ? null : showProblems(loaded.problems)
       },
       configChanged: () => undefined,

@@ -1,6 +1,7 @@
 // Files that a dropped message wants to take along: those of the workspace, and none that is hidden.
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
+import { isConfigFile } from '../base/config-files.ts'
 import { label } from '../base/label.ts'
 
 const most = { files: 10, bytes: 10 * 1024 * 1024 }
@@ -42,4 +43,4 @@ async function objectionTo(workspace: string, file: string): Promise<string | nu
 const hidden = 'hidden files and the configuration stay here.'
 
 const isPrivate = (path: string): boolean =>
-  path === 'config.json' || path.split(sep).some(part => part.startsWith('.') && part !== '.')
+  isConfigFile(path) || path.split(sep).some(part => part.startsWith('.') && part !== '.')

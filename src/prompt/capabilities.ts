@@ -55,7 +55,7 @@ export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings)
     list([
       'heartbeat.md, and in agents.md Cron Jobs, Hooks and Webhooks: what wakes you besides people',
       'skills/NAME/SKILL.md: how to do something well; name: and description: between two lines of ---',
-      'config.json: the gateway’s settings, only when your owner asks; a mistake is put back, and you are told',
+      'config.json, bot-config.json (wins): the gateway’s settings, only when your owner asks; a mistake is put back, and you are told',
     ]),
     paragraph(
       'When time wakes you and there is nothing to say, answer HEARTBEAT_OK and nothing else: nobody is disturbed then.',

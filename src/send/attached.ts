@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { isConfigFile } from '../base/config-files.ts'
 
 export interface Attached {
   /** Paths within the workspace, each once. */
@@ -49,7 +50,7 @@ export function openAttached(workspace: string): Attached {
 
 /** Hidden files, our own state, and the configuration, in which there may be secrets. */
 const isPrivate = (path: string): boolean =>
-  path === 'config.json' || path.split(/[\\/]/).some(part => part.startsWith('.') && part !== '.')
+  isConfigFile(path) || path.split(/[\\/]/).some(part => part.startsWith('.') && part !== '.')
 
 /** The targets of markdown links and pictures that can only be paths. Linear: an answer may hold anything, and blocks us all. */
 function targetsIn(text: string): readonly string[] {

@@ -1,4 +1,5 @@
 // What survives a restart.
+import type { LogReader } from './log-reader.ts'
 
 export { openActivity } from './activity.ts'
 export { type Archive, openArchive } from './archive.ts'
@@ -12,6 +13,7 @@ export { followFiles } from './file-news.ts'
 export { openMirrorFile, writeWhole } from './files.ts'
 export { openHistory } from './history.ts'
 export { type Interrupted, type Keeper, openKeeper } from './keeping.ts'
+export { type LogFile, openLogFile } from './log-file.ts'
 export { openMarks } from './marks.ts'
 export { unified } from './merge.ts'
 export { openPairing } from './pairing.ts'
@@ -23,3 +25,9 @@ export { openSubAgentBook } from './subagents.ts'
 export { openTalks } from './talks.ts'
 export { openTimeline } from './timeline.ts'
 export { openUsage, type UsageBook } from './usage.ts'
+
+/** Loaded when somebody looks at the log, which most who start a gateway never do. */
+export const openLogReader = async (dir: string): Promise<LogReader> => {
+  const reader = await import('./log-reader.ts')
+  return reader.openLogReader(dir)
+}

@@ -64,7 +64,7 @@ async function openIn(dir: string, interrupted: readonly Interrupted[]): Promise
     changes: openChanges(db, clock),
     clock,
     tell: signal => signal.type === 'workspace-trouble' && told.push(`${signal.file} ${signal.why}`),
-    checkConfig: async text => {
+    checkConfig: async (_, text) => {
       try {
         JSON.parse(text)
         return null

@@ -1,4 +1,5 @@
 // The keeper of the files that say who the agent is: knows who changed them, and puts back what was changed on a stranger's words.
+import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
 import type { LaneKey, NewEvent } from '../base/event.ts'
 import type { OwnFiles } from '../base/files.ts'
 import type { Taken } from '../base/lanes.ts'
@@ -17,13 +18,13 @@ export interface KeeperParts {
   readonly changes: Changes
   readonly clock: Clock
   readonly tell: Tell
-  /** What is wrong with a config.json of this text; null: nothing. */
-  checkConfig(text: string): Promise<string | null>
-  /** config.json is another one, and it loads. */
+  /** What is wrong with a file of settings of this text; null: nothing. */
+  checkConfig(file: ConfigFileName, text: string): Promise<string | null>
+  /** One of the files of settings is another one, and it loads. */
   configChanged(): void | Promise<void>
   /** A change waits for the owner from now on. */
   notify(change: MemoryChange): void
-  /** Takes secrets out of what is shown of config.json. */
+  /** Takes secrets out of what is shown of the files of settings. */
   scrub(text: string): string
 }
 
@@ -48,7 +49,6 @@ export interface Keeper extends MemoryLog, MemoryEdits {
   noteFor(lane: LaneKey): string | null
 }
 
-const config = 'config.json'
 /** What the workspace makes of a memory.md that is missing, also in the middle of a turn. */
 const emptyMemory = '# Memory\n'
 const mostTries = 5
@@ -115,7 +115,7 @@ export function openKeeper(parts: KeeperParts): Keeper {
     const work = changed().map(({ file, now, doers }) => {
       const before = standingIn(file)
       const by = doerFor(file, before, now, doers)
-      if (!by.owner || (file === config && by !== byHand)) return inOrder(() => settle(file))
+      if (!by.owner || (isConfigFile(file) && by !== byHand)) return inOrder(() => settle(file))
       known.set(file, now)
       dealtWith(file)
       return inOrder(() => recordMade(file, before, now, by))
@@ -148,7 +148,8 @@ export function openKeeper(parts: KeeperParts): Keeper {
   function deal(file: string, before: Version, now: Found, doers: ReadonlySet<Doer>): Promise<boolean> {
     const by = doerFor(file, before, now, doers)
     if (!by.owner) return holdBack(file, before, now, by, doers)
-    return file === config && by !== byHand ? admitConfig(before, now, by, doers) : adopt(file, before, now, by)
+    if (!isConfigFile(file) || by === byHand) return adopt(file, before, now, by)
+    return admitConfig(file, before, now, by, doers)
   }
 
   const doerFor = (file: string, before: Version, now: Version, doers: ReadonlySet<Doer>): Doer => {
@@ -170,36 +171,42 @@ export function openKeeper(parts: KeeperParts): Keeper {
   async function recordMade(file: string, before: Version, now: Found, by: Doer): Promise<boolean> {
     await changes.record({ file, before, after: now, ...by, state: 'made', aside: null }, standingIn(file))
     if (now.what === 'other') tell({ type: 'workspace-trouble', file, why: notKept })
-    if (file === config && by === byHand) await tryConfig(now)
+    if (isConfigFile(file) && by === byHand) await tryConfig(file, now)
     return true
   }
 
   /** By hand people may be in the middle of it: it is left as it is, and what runs goes on with what it has. */
-  async function tryConfig(now: Found): Promise<void> {
-    const why = await configTrouble(now)
+  async function tryConfig(file: ConfigFileName, now: Found): Promise<void> {
+    const why = await configTrouble(file, now)
     if (why === null) await parts.configChanged()
-    else tell({ type: 'workspace-trouble', file: config, why: `does not load, the last good one stays: ${why}` })
+    else tell({ type: 'workspace-trouble', file, why: `does not load, the last good one stays: ${why}` })
   }
 
-  const configTrouble = async (now: Found): Promise<string | null> => {
+  const configTrouble = async (file: ConfigFileName, now: Found): Promise<string | null> => {
     if (now.what === 'absent') return null
-    return now.text === null ? 'it is not a text file' : parts.checkConfig(now.text)
+    return now.text === null ? 'it is not a text file' : parts.checkConfig(file, now.text)
   }
 
-  async function admitConfig(before: Version, now: Found, by: Doer, doers: ReadonlySet<Doer>): Promise<boolean> {
-    const why = isUnkept(before) ? null : await configTrouble(now)
-    if (!isStill(config, now)) return false
+  async function admitConfig(
+    file: ConfigFileName,
+    before: Version,
+    now: Found,
+    by: Doer,
+    doers: ReadonlySet<Doer>,
+  ): Promise<boolean> {
+    const why = isUnkept(before) ? null : await configTrouble(file, now)
+    if (!isStill(file, now)) return false
     if (why === null) {
-      await adopt(config, before, now, by)
+      await adopt(file, before, now, by)
       await parts.configChanged()
       return true
     }
-    const aside = `${config}.refused`
+    const aside = `${file}.refused`
     if (now.text !== null) await files.writeAside(aside, now.text)
-    const refused = { file: config, before, after: now, ...by, state: 'denied', aside } as const
+    const refused = { file, before, after: now, ...by, state: 'denied', aside } as const
     await changes.record(refused, before)
-    if (!(await putBack(config, before, now, aside))) return false
-    noteTo(doers, `your change of ${config} was refused: ${why} The text is in ${aside}.`)
+    if (!(await putBack(file, before, now, aside))) return false
+    noteTo(doers, `your change of ${file} was refused: ${why} The text is in ${aside}.`)
     return true
   }
 
@@ -214,7 +221,7 @@ export function openKeeper(parts: KeeperParts): Keeper {
     const change = await wait(file, before, now, by)
     if (!(await putBack(file, before, now, change.aside))) return false
     // It loads, and after a kill it is what the gateway was started with.
-    if (file === config) await parts.configChanged()
+    if (isConfigFile(file)) await parts.configChanged()
     noteTo(doers, `your change of ${file} was put back and waits for your owner's approval (change ${change.id}).`)
     return true
   }
@@ -246,7 +253,7 @@ export function openKeeper(parts: KeeperParts): Keeper {
 
   function shown(change: Change): MemoryChange {
     const whole = shownChange(change)
-    return change.file === config ? { ...whole, diff: parts.scrub(whole.diff) } : whole
+    return isConfigFile(change.file) ? { ...whole, diff: parts.scrub(whole.diff) } : whole
   }
 
   async function catchUp(): Promise<void> {

@@ -18,6 +18,7 @@ import {
 } from 'node:fs'
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
+import { configFiles } from '../base/config-files.ts'
 import { absent, type Version, versionOf } from './changes.ts'
 import { writeWhole } from './files.ts'
 
@@ -57,7 +58,7 @@ export const asideNameFor = (file: string, at: number): string => `${asideFolder
 /** The last ones are what the CLIs take from their working folder: rules of their own, and programs that they start. */
 const fixed = [
   ...['memory.md', 'identity.md', 'soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md', 'boot.md'],
-  ...['CLAUDE.md', 'persona.md', 'config.json'],
+  ...['CLAUDE.md', 'persona.md', ...configFiles],
   ...['AGENTS.md', 'GEMINI.md', 'CLAUDE.local.md', '.mcp.json', '.claude/settings.json', '.claude/settings.local.json'],
   ...['.gemini/settings.json', '.codex/config.toml', 'opencode.json'],
 ]

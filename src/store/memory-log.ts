@@ -1,4 +1,5 @@
 // What is done to the kept files on purpose: taken back, let through, refused, remembered, forgotten. Each as one edit whose origin is known.
+import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
 import type { ChangeResult, MemoryChange, MemoryLog } from '../base/memory.ts'
 import type { Caller, ToolAnswer } from '../base/tools.ts'
 import { absent, type Change, type Changes, isUnkept, type Version, versionOf } from './changes.ts'
@@ -25,7 +26,7 @@ export interface MemoryLogParts {
   catchUp(): Promise<void>
   wait(file: string, before: Version, after: Found, by: Doer): Promise<Change>
   shown(change: Change): MemoryChange
-  checkConfig(text: string): Promise<string | null>
+  checkConfig(file: ConfigFileName, text: string): Promise<string | null>
   configChanged(): void | Promise<void>
 }
 
@@ -34,7 +35,6 @@ type Applied =
   | { readonly ok: false; readonly why: string }
 
 const memory = 'memory.md'
-const config = 'config.json'
 const mostTries = 5
 
 export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
@@ -51,8 +51,8 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
       const after = edit(before.text)
       const text = disk.hash === before.hash ? after : edit(disk.text)
       if (after === undefined || text === undefined) return refused(contradiction(file))
-      const wrong = file === config && text !== null ? await parts.checkConfig(text) : null
-      if (wrong !== null) return refused(`config.json would not load with it: ${wrong}`)
+      const wrong = isConfigFile(file) && text !== null ? await parts.checkConfig(file, text) : null
+      if (wrong !== null) return refused(`${file} would not load with it: ${wrong}`)
       let from = before
       const done = await files.replace(file, disk, text, () => {
         // What stands on the disk may have been found to be right in the meantime.
@@ -60,7 +60,7 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
         known.set(file, versionOf(from === before ? after : (edit(from.text) ?? after)))
       })
       if (!done) continue
-      if (file === config) await parts.configChanged()
+      if (isConfigFile(file)) await parts.configChanged()
       return { ok: true, before: from, after: standingIn(file) }
     }
     return refused(`${file} changes all the time; try again.`)

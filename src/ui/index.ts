@@ -2,7 +2,18 @@
 import type { StatusAnswer } from './cli/status.ts'
 import type { HttpOptions, OpenHttp } from './http/options.ts'
 
-export type { Check, Choices, Finding, FoundBackend, Plan, PlannedFile, Setup, UnitDesk } from './cli/ports.ts'
+export type {
+  Check,
+  Choices,
+  Edited,
+  Finding,
+  FoundBackend,
+  InitialConfig,
+  Plan,
+  PlannedFile,
+  Setup,
+  UnitDesk,
+} from './cli/ports.ts'
 export type { OpenHttp } from './http/options.ts'
 
 export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promise<OpenHttp> => {

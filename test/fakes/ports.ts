@@ -21,6 +21,8 @@ export const noPorts = (): CliPorts => {
     unit: nothing('systemd'),
     config: nothing('configuration'),
     initConfig: nothing('config.json'),
+    editConfig: nothing('editor'),
+    logs: nothing('log'),
     initExample: nothing('example'),
   }
 }

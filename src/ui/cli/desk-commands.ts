@@ -1,6 +1,7 @@
-// The commands pair, cron, sessions and memory with their options.
+// The commands pair, cron, sessions, memory and logs with their options.
 import { InvalidArgumentError, Option } from 'commander'
 import type { NewJob } from '../../base/jobs.ts'
+import { logLevels } from '../../base/logs.ts'
 import { examples, type Making } from './command.ts'
 import type { Flags } from './ports.ts'
 
@@ -39,6 +40,34 @@ export function addPair({ program, ports, terminal, action }: Making): void {
     'npx aetheel pair approve discord:1234 --owner',
   ])
   examples(deny, ['npx aetheel pair deny K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
+}
+
+export function addLogs({ program, ports, terminal, action }: Making): void {
+  const logs = program
+    .command('logs')
+    .description('what the gateway has logged, the newest last; also of one that does not run any more')
+    .option('-f, --follow', 'go on with what is logged from now on, until Ctrl-C')
+    .option('-n, --lines <number>', 'how many of the newest', lineCount, '100')
+    .addOption(new Option('--level <name>', 'this and worse').choices(logLevels).default('trace'))
+    .option('--json', 'each line as {at, level, text, fields}')
+    .action(
+      action(async flags => {
+        const { showLogs } = await import('./logs.ts')
+        const level = logLevels.find(name => name === flags.level) ?? 'trace'
+        const [follow, json] = [flags.follow === true, flags.json === true]
+        return showLogs(ports, terminal, { flags, most: Number(flags.lines), level, follow, json })
+      }),
+    )
+  examples(logs, [
+    'npx aetheel logs',
+    'npx aetheel logs -f --level warn',
+    'npx aetheel logs -n 1000 --json | jq -r .text',
+  ])
+}
+
+function lineCount(text: string): string {
+  if (/^\d{1,6}$/.test(text) && Number(text) > 0) return text
+  throw new InvalidArgumentError('Allowed are whole numbers from 1 to 999999.')
 }
 
 export function addCron({ program, ports, terminal, action }: Making): void {

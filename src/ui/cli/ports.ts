@@ -1,5 +1,6 @@
 // What the command line needs from the rest of the program; main.ts hands it in.
 import type { Jobs } from '../../base/jobs.ts'
+import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
 import type { SessionsDesk } from '../../base/sessions.ts'
@@ -134,6 +135,23 @@ export interface UnitDesk {
   /** `systemctl --user …`, bounded. Null: there is no systemctl. */
   systemctl(...args: readonly string[]): Promise<{ readonly ok: boolean; readonly said: string } | null>
 }
+export interface KeptLog extends Pick<Logs, 'read'> {
+  readonly dir: string
+  /** False: nothing was ever kept there. */
+  any(): Promise<boolean>
+}
+
+export interface InitialConfig {
+  readonly path: string
+  readonly created: boolean
+  readonly copy: string | null
+}
+
+export type Edited =
+  | { readonly type: 'edited' }
+  | { readonly type: 'no-terminal' }
+  | { readonly type: 'no-editor' }
+  | { readonly type: 'failed'; readonly editor: string; readonly why: string }
 
 export interface CliPorts {
   /** Runs the gateway until it is stopped; the exit code. */
@@ -154,8 +172,12 @@ export interface CliPorts {
   /** Rejects, in plain words, where there are no such units. */
   unit(flags: Flags): Promise<UnitDesk>
   config(flags: Flags): Promise<ConfigReport>
-  /** Writes config.json unless there is one. */
-  initConfig(flags: Flags): Promise<{ readonly path: string; readonly created: boolean }>
+  /** Writes config.json unless there is one, or with `force` also then; `copy` is what was there. */
+  initConfig(flags: Flags, force: boolean): Promise<InitialConfig>
+  /** Has config.json edited by whoever sits there, in their editor; makes it first where there is none. */
+  editConfig(flags: Flags): Promise<InitialConfig & { readonly edited: Edited }>
+  /** The log of this CONFIG_DIR, whether a gateway runs or not. */
+  logs(flags: Flags): Promise<KeptLog>
   /** Writes the example workspace, except what is there already. Names are relative to `dir`. */
   initExample(flags: Flags): Promise<{
     readonly dir: string

@@ -7,7 +7,7 @@ import { noPairing } from '../../../test/fakes/no-pairing.ts'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { type FakeTerminal, fakeTerminal } from '../../../test/fakes/terminal.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
-import type { CliPorts, ConfigReport, Flags, Running } from './ports.ts'
+import type { CliPorts, ConfigReport, Edited, Flags, Running } from './ports.ts'
 import { buildProgram, runCli } from './program.ts'
 
 const closers: (() => void)[] = []
@@ -28,7 +28,7 @@ async function run(args: readonly string[], given: Partial<CliPorts> = {}, termi
     ...noPorts(),
     start: async flags => started.push(flags) - 1,
     config: async () => good,
-    initConfig: async () => ({ path: '/somewhere/config.json', created: true }),
+    initConfig: async () => ({ path: '/somewhere/config.json', created: true, copy: null }),
     ...given,
   }
   const code = await runCli(args, ports, terminal, '1.2.3')
@@ -63,7 +63,7 @@ test.each(commands)('the help of "%s" has a description and examples that name i
 })
 
 /** These print no data. */
-const withoutData = ['start', 'completion']
+const withoutData = ['start', 'completion', 'config edit']
 
 test.each(commands.filter(([, , { commands: below }]) => below.length === 0))(
   '"%s" prints for programs as well, refuses what it does not know, and says so in words',
@@ -105,7 +105,10 @@ test('the help as a whole', async () => {
       cron                   jobs: what the agent does at its times
       sessions               which session each conversation goes on in
       memory                 what is remembered, and how it changed
-      config                 look at the configuration, check it, write a first file
+      logs                   what the gateway has logged, the newest last; also of
+                             one that does not run any more
+      config                 look at the configuration, check it, edit it, write a
+                             first file
       doctor                 look at all that is needed, and say what to do about
                              what is missing
       service                let systemd run the gateway for you, from login or boot
@@ -204,11 +207,43 @@ test('config check of a good one exits with 0', async () => {
 
 test('config init says where, and that it left an existing file alone', async () => {
   expect((await run(['config', 'init'])).out).toContain('Written: /somewhere/config.json')
-  const initConfig = async () => ({ path: '/somewhere/config.json', created: false })
+  const path = '/somewhere/config.json'
+  const initConfig: CliPorts['initConfig'] = async (_, force) => ({
+    path,
+    created: force,
+    copy: force ? `${path}.old` : null,
+  })
   expect(await run(['config', 'init'], { initConfig })).toMatchObject({
     code: 0,
-    out: 'There is one already, left as it is: /somewhere/config.json\n',
+    out: expect.stringMatching(/^There is one already, left as it is: \/somewhere\/config\.json\n.*--force/),
   })
+  expect((await run(['config', 'init', '--force'], { initConfig })).out).toContain(`kept in: ${path}.old`)
+  expect(JSON.parse((await run(['config', 'init', '--force', '--json'], { initConfig })).out)).toEqual({
+    ...{ path, created: true, copy: `${path}.old` },
+  })
+})
+
+test('config edit says what is wrong afterwards, or that nobody could edit', async () => {
+  const edited = (how: Edited): Partial<CliPorts> => ({
+    editConfig: async () => ({ path: '/x/config.json', created: false, copy: null, edited: how }),
+  })
+  expect(await run(['config', 'edit'], edited({ type: 'edited' }))).toMatchObject({
+    ...{ code: 0, out: 'The configuration is good. It counts from the next start on.\n' },
+  })
+  const find = async () => ({ pid: 1, url: 'http://127.0.0.1:1', token: 't' })
+  expect((await run(['config', 'edit'], { ...edited({ type: 'edited' }), find })).out).toContain('reads it by itself')
+  const bad: ConfigReport = { ok: false, problems: ['http.port: "x"; must be a number'], warnings: [] }
+  const wrong = await run(['config', 'edit'], { ...edited({ type: 'edited' }), config: async () => bad })
+  expect(wrong.code).toBe(1)
+  expect(wrong.err).toMatch(/http\.port: "x"[\s\S]*\/x\/config\.json is as you left it/)
+  for (const [how, words] of [
+    [{ type: 'no-terminal' }, 'no terminal for an editor here. Edit /x/config.json'],
+    [{ type: 'no-editor' }, 'EDITOR='],
+    [{ type: 'failed', editor: 'ed', why: 'it was not found' }, 'editor ed did not do its work: it was not found'],
+  ] as const) {
+    const { code, err } = await run(['config', 'edit'], edited(how))
+    expect([code, err]).toEqual([1, expect.stringContaining(words)])
+  }
 })
 
 async function statusServer(answer: string, status = 200): Promise<Running> {

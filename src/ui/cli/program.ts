@@ -1,7 +1,7 @@
 // The commands and their options. Each command's code is loaded when it is called.
 import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError } from 'commander'
 import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
-import { addCron, addMemory, addPair, addSessions } from './desk-commands.ts'
+import { addCron, addLogs, addMemory, addPair, addSessions } from './desk-commands.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import { addCompletion, addDoctor, addInit, addService } from './setup-commands.ts'
 import { paintFor, type Terminal } from './terminal.ts'
@@ -64,6 +64,7 @@ export function buildProgram(
   addCron(making)
   addSessions(making)
   addMemory(making)
+  addLogs(making)
   addConfig(program, ports, terminal, action)
   addDoctor(making)
   addService(making)
@@ -126,7 +127,9 @@ function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: 
 }
 
 function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
-  const config = program.command('config').description('look at the configuration, check it, write a first file')
+  const config = program
+    .command('config')
+    .description('look at the configuration, check it, edit it, write a first file')
   const load = () => import('./config.ts')
   const show = config
     .command('show')
@@ -141,12 +144,27 @@ function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action
   const init = config
     .command('init')
     .description('write config.json with every option at its default; an existing one is left alone')
-    .option('--json', 'as {path, created}')
+    .option('--force', 'write it anew all the same; the old one is kept beside it')
+    .option('--json', 'as {path, created, copy}')
     .action(action(async flags => (await load()).initConfig(ports, terminal, flags, flags.json === true)))
-  examples(config, ['npx aetheel config show', 'npx aetheel config check', 'npx aetheel config init'])
+  const edit = config
+    .command('edit')
+    .description('open config.json in your editor (VISUAL, EDITOR), then say what is wrong with it')
+    .action(action(async flags => (await load()).editConfig(ports, terminal, flags)))
+  examples(config, [
+    'npx aetheel config show',
+    'npx aetheel config check',
+    'npx aetheel config init',
+    'npx aetheel config edit',
+  ])
+  examples(edit, ['npx aetheel config edit', 'EDITOR="code --wait" npx aetheel config edit'])
   examples(show, ['npx aetheel config show', 'HTTP_PORT=9000 npx aetheel config show --json'])
   examples(check, ['npx aetheel config check', 'npx aetheel config check --json'])
-  examples(init, ['npx aetheel config init', 'npx aetheel config init --config-dir ~/aetheel'])
+  examples(init, [
+    'npx aetheel config init',
+    'npx aetheel config init --force',
+    'npx aetheel config init --config-dir ~/aetheel',
+  ])
 }
 
 /** The same rule as at the gateway's door, so that a slip of the hand is told at once. */

@@ -63,6 +63,10 @@ const memoryOrder = v.pipe(
   onlyOneOf(['sync', 'undo', 'approve', 'deny']),
 )
 
+const settings = v.object({
+  set: v.record(v.string(), v.unknown(), 'must be an object of values by their keys'),
+})
+
 const fileOrder = v.object({
   name: text(200),
   text: v.nullable(v.string('must be a string, or null to remove the file')),
@@ -88,3 +92,6 @@ export const readStop = (request: IncomingMessage, limit: number) => readJson(re
 
 export const readFileOrder = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, fileOrder, '{"name":"memory.md","text":"…","version":"… as it was read, or null"}')
+
+export const readSettings = (request: IncomingMessage, limit: number) =>
+  readJson(request, limit, settings, '{"set":{"KEY":VALUE or null}}')

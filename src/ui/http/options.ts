@@ -4,10 +4,12 @@ import type { MissionDesk } from '../../base/activity.ts'
 import type { SubAgents } from '../../base/agents.ts'
 import type { OwnFiles, SkillsDesk } from '../../base/files.ts'
 import type { Jobs } from '../../base/jobs.ts'
+import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
 import type { BoardTask, ContentItem, Fact, Records } from '../../base/records.ts'
 import type { SessionsDesk } from '../../base/sessions.ts'
+import type { SettingsDesk } from '../../base/settings.ts'
 import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
 import type { Talks } from '../../base/talks.ts'
 import type { ToolDesk } from '../../base/tools.ts'
@@ -45,6 +47,9 @@ export interface HttpOptions {
   readonly mission?: MissionDesk
   /** The conversations of WebChat; missing: they are not listed or searched. */
   readonly talks?: Talks
+  /** Opened with the first question; missing: their paths are not there. */
+  settings?(): Promise<SettingsDesk>
+  logs?(): Promise<Logs>
   /** Missing: there are no webhooks. */
   readonly webhook?: ReceiveWebhook
   /** The gateway's own tools for its agents; missing: there are none. */

@@ -14,6 +14,7 @@ import type { HttpLimits, HttpOptions } from './options.ts'
 import { recordRoutes } from './records.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
+import { settingsRoutes } from './settings.ts'
 import { talkRoutes } from './talks.ts'
 import { callTool, listTools, toolsPath } from './tools.ts'
 
@@ -62,6 +63,7 @@ export const makeRoutes = (
     ...talkRoutes(options),
     ...recordRoutes(options, limits),
     ...fileRoutes(options),
+    ...settingsRoutes(options, limits),
     // Open as far as the token goes: they ask for a key of their own.
     ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
   }

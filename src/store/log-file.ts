@@ -1,0 +1,131 @@
+// The log in files that do not grow without end: each line is with the system when `write` returns, so that also a kill loses none.
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+
+export const logName = 'aetheel.log'
+/** Besides the one that is written. */
+export const mostOldLogs = 3
+const largest = 5 * 1024 * 1024
+/** A disk that took nothing is asked again after this. */
+const restMs = 10_000
+/** How often it is looked at whether the file is still there. */
+const lookMs = 5000
+
+export interface LogFileParts {
+  readonly dir: string
+  now(): number
+  /** Told once. Nothing of this ever stands in the way of whoever logs. */
+  failed(error: unknown): void
+  readonly largest?: number
+}
+
+export interface LogFile {
+  /** One or several whole lines. Never throws. */
+  write(lines: string): void
+  close(): void
+}
+
+/** For one process at a time: only one may rename the files. */
+export function openLogFile({ dir, now, failed, largest: most = largest }: LogFileParts): LogFile {
+  const path = join(dir, logName)
+  let file: { readonly fd: number; readonly ino: number; size: number; torn: boolean } | null = null
+  let restUntil = 0
+  let looked = 0
+  let told = false
+
+  function open() {
+    mkdirIfMissing(dir)
+    chmodSync(dir, 0o700)
+    const fd = openSync(path, 'a+', 0o600)
+    fchmodSync(fd, 0o600)
+    const { size, ino } = fstatSync(fd)
+    looked = now()
+    file = { fd, ino, size, torn: size > 0 && !endsALine(fd, size) }
+    return file
+  }
+
+  function close(): void {
+    if (file) closeSync(file.fd)
+    file = null
+  }
+
+  /** Somebody may have removed or moved it: the lines would go where nobody can read them. */
+  function stillThere(): typeof file {
+    if (file && now() - looked >= lookMs) {
+      looked = now()
+      if (statSync(path, { throwIfNoEntry: false })?.ino !== file.ino) close()
+    }
+    return file
+  }
+
+  function rotate() {
+    close()
+    for (let age = mostOldLogs; age > 0; age--) {
+      const younger = age === 1 ? path : `${path}.${age - 1}`
+      if (statSync(younger, { throwIfNoEntry: false })) renameSync(younger, `${path}.${age}`)
+    }
+    return open()
+  }
+
+  function put(lines: string): void {
+    let to = stillThere() ?? open()
+    if (to.size > 0 && to.size + Buffer.byteLength(lines) > most) to = rotate()
+    // What a full disk cut off must not swallow the next line as well.
+    const bytes = Buffer.from(to.torn ? `\n${lines}` : lines)
+    for (let at = 0; at < bytes.length; ) {
+      const written = writeSync(to.fd, bytes, at)
+      at += written
+      to.size += written
+      to.torn = at < bytes.length
+    }
+  }
+
+  function write(lines: string): void {
+    if (restUntil > 0 && now() < restUntil) return
+    try {
+      put(lines)
+      restUntil = 0
+    } catch (error) {
+      restUntil = now() + restMs
+      if (!told) {
+        told = true
+        failed(error)
+      }
+    }
+  }
+
+  // The folder is there from the beginning, for those who watch it.
+  write('')
+  return {
+    write,
+    close() {
+      close()
+      restUntil = Number.POSITIVE_INFINITY
+    },
+  }
+}
+
+function mkdirIfMissing(dir: string): void {
+  try {
+    mkdirSync(dir, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+function endsALine(fd: number, size: number): boolean {
+  const last = Buffer.alloc(1)
+  readSync(fd, last, 0, 1, size - 1)
+  return last[0] === 10
+}

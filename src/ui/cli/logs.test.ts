@@ -1,0 +1,82 @@
+// `aetheel logs`: what is printed, and when it ends.
+import { expect, test } from 'vitest'
+import { noPorts } from '../../../test/fakes/ports.ts'
+import { fakeTerminal } from '../../../test/fakes/terminal.ts'
+import type { LogLine, LogQuery } from '../../base/logs.ts'
+import type { KeptLog } from './ports.ts'
+import { runCli } from './program.ts'
+
+const at = Date.UTC(2026, 10, 16, 9, 30, 5)
+const ready: LogLine = { at, level: 'info', text: 'ready', fields: { url: 'http://127.0.0.1:8080', pid: 7 } }
+const broken: LogLine = {
+  ...{ at, level: 'error', text: 'a part broke' },
+  fields: { err: { message: 'no', stack: 'Error: no\n    at here' }, why: 'a\u001b[31m "b"' },
+}
+
+/** A log that grows when the test says so; cursors are numbers of lines. */
+function growing(lines: LogLine[]): KeptLog & { readonly asked: LogQuery[] } {
+  const asked: LogQuery[] = []
+  return {
+    ...{ dir: '/x/.aetheel/log', asked },
+    any: async () => lines.length > 0,
+    async read(query) {
+      asked.push(query)
+      const found = query.after === null ? lines.slice(-query.most) : lines.slice(Number(query.after))
+      return { lines: found, cursor: String(lines.length), more: false, gap: false }
+    },
+  }
+}
+
+const run = (log: KeptLog, args: readonly string[], terminal = fakeTerminal()) => ({
+  terminal,
+  code: runCli(['logs', ...args], { ...noPorts(), logs: async () => log }, terminal, '1'),
+})
+
+test('lines are printed one each, with the time of whoever looks, and nothing in them steers the terminal', async () => {
+  const { terminal, code } = run(growing([ready, broken]), [])
+  expect(await code).toBe(0)
+  expect(terminal.out()).toBe(
+    [
+      '2026-11-16 10:30:05 INFO  ready url=http://127.0.0.1:8080 pid=7',
+      '2026-11-16 10:30:05 ERROR a part broke why="a\\u001b[31m \\"b\\""',
+      '    Error: no',
+      '    at here',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('how many, from which level on, and as JSON', async () => {
+  const log = growing([ready, broken])
+  const { terminal, code } = run(log, ['-n', '1', '--level', 'warn', '--json'])
+  expect(await code).toBe(0)
+  expect(JSON.parse(terminal.out())).toEqual(broken)
+  expect(log.asked).toEqual([{ level: 'warn', words: '', after: null, most: 1 }])
+  for (const bad of [['-n', '0'], ['-n', 'x'], ['--level', 'loud'], ['--wat']]) expect(await run(log, bad).code).toBe(2)
+})
+
+test('where none was kept it says so', async () => {
+  const { terminal, code } = run(growing([]), [])
+  expect(await code).toBe(1)
+  expect(terminal.err()).toContain('no log in /x/.aetheel/log yet')
+})
+
+test('following goes on with what comes, also where nothing is yet, until Ctrl-C', async () => {
+  const lines: LogLine[] = []
+  const { terminal, code } = run(growing(lines), ['-f'])
+  await expect.poll(terminal.err).toContain('Waiting')
+  lines.push(ready)
+  await expect.poll(terminal.out).toContain('ready')
+  lines.push(broken)
+  await expect.poll(terminal.out).toContain('a part broke')
+  expect(terminal.out().match(/ready/g)).toHaveLength(1)
+  terminal.ctrlC()
+  expect(await code).toBe(0)
+})
+
+test('following ends when nobody reads any more', async () => {
+  const { terminal, code } = run(growing([ready]), ['--follow'])
+  await expect.poll(terminal.out).toContain('ready')
+  terminal.stdout.emit('close')
+  expect(await code).toBe(0)
+})

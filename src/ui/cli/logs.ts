@@ -1,0 +1,105 @@
+// `aetheel logs`: what the gateway has logged, and what it logs from now on. Reads the files, whether one runs or not.
+import { setTimeout as pause } from 'node:timers/promises'
+import { type LogLevel, type LogLine, logLevels } from '../../base/logs.ts'
+import { whereOf } from './desk.ts'
+import type { CliPorts, Flags, KeptLog } from './ports.ts'
+import { type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
+
+export interface LogsWish {
+  readonly flags: Flags
+  readonly most: number
+  readonly level: LogLevel
+  readonly follow: boolean
+  readonly json: boolean
+}
+
+/** Also over renames, restarts and a gateway that is not there yet: looked for again and again, which costs next to nothing. */
+const lookEveryMs = 250
+const atOnce = 1000
+
+export async function showLogs(ports: CliPorts, terminal: Terminal, wish: LogsWish): Promise<number> {
+  const log = await ports.logs(whereOf(wish.flags))
+  const any = await log.any()
+  if (!any) {
+    terminal.stderr.write(
+      `aetheel: there is no log in ${log.dir} yet. A gateway keeps one unless log.file is false.${wish.follow ? ' Waiting for it.' : ''}\n`,
+    )
+    if (!wish.follow) return 1
+  }
+  const print = printer(terminal, wish.json)
+  const query = { level: wish.level, words: '' }
+  const { lines, cursor } = await log.read({ ...query, after: any ? null : '', most: wish.most })
+  print(lines)
+  if (wish.follow) await follow(log, { ...query, cursor }, terminal, print)
+  return 0
+}
+
+/** Until Ctrl-C, or until nobody reads any more. */
+async function follow(
+  log: KeptLog,
+  { cursor: first, ...query }: { readonly level: LogLevel; readonly words: string; readonly cursor: string },
+  terminal: Terminal,
+  print: (lines: readonly LogLine[]) => void,
+): Promise<void> {
+  const leaving = new AbortController()
+  const leave = () => leaving.abort()
+  const uninterrupt = terminal.onInterrupt(leave)
+  terminal.stdout.once('close', leave)
+  terminal.stdout.once('error', leave)
+  try {
+    for (let cursor = first; !leaving.signal.aborted; ) {
+      const page = await log.read({ ...query, after: cursor, most: atOnce })
+      print(page.lines)
+      cursor = page.cursor
+      if (!page.more) await pause(lookEveryMs, undefined, { signal: leaving.signal }).catch(() => undefined)
+    }
+  } finally {
+    uninterrupt()
+    terminal.stdout.off('close', leave)
+    terminal.stdout.off('error', leave)
+  }
+}
+
+function printer({ stdout, zone }: Terminal, json: boolean): (lines: readonly LogLine[]) => void {
+  if (json)
+    return lines => void (lines.length > 0 && stdout.write(lines.map(line => `${JSON.stringify(line)}\n`).join('')))
+  const paint = paintFor(stdout)
+  const time = timeIn(zone())
+  return lines =>
+    void (lines.length > 0 && stdout.write(lines.map(line => `${inWords(line, time(line.at), paint)}\n`).join('')))
+}
+
+const colours = { trace: 'dim', debug: 'dim', info: 'green', warn: 'yellow', error: 'red', fatal: 'red' } as const
+const widest = Math.max(...logLevels.map(({ length }) => length))
+
+/** One row each; below it what an error has to say. What stands in fields may be anybody's. */
+function inWords({ level, text, fields: { err, ...fields } }: LogLine, time: string, paint: Paint): string {
+  const row = [
+    paint('dim', time),
+    paint(colours[level], level.toUpperCase().padEnd(widest)),
+    withoutControls(text),
+    ...Object.entries(fields).map(([name, value]) => `${paint('cyan', `${name}=`)}${shown(value)}`),
+  ]
+  return `${row.join(' ')}${errorIn(err, paint)}`
+}
+
+const shown = (value: unknown): string =>
+  withoutControls(typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)).replace(
+    /\s+/g,
+    ' ',
+  )
+
+function errorIn(err: unknown, paint: Paint): string {
+  if (err === undefined) return ''
+  const { stack, message } = (err ?? {}) as { readonly stack?: unknown; readonly message?: unknown }
+  const words = withoutControls(String(stack ?? message ?? JSON.stringify(err)))
+  return `\n${words
+    .split('\n')
+    .map(line => paint('dim', `    ${line.trim()}`))
+    .join('\n')}`
+}
+
+function timeIn(zone: string): (at: number) => string {
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
+  return at => format.format(at)
+}

@@ -1,0 +1,67 @@
+// The API of settings and logs.
+import { type LogLevel, logLevels } from '../../base/logs.ts'
+import type { HttpLimits, HttpOptions } from './options.ts'
+import { type Exchange, replyError, replyJson } from './reply.ts'
+import type { Route } from './route.ts'
+
+type Routes = Readonly<Record<string, Route | readonly Route[]>>
+
+/** What is not there has no path. */
+export const settingsRoutes = ({ settings, logs }: HttpOptions, { bodyBytes }: HttpLimits): Routes => ({
+  ...(settings && {
+    '/api/settings': [
+      {
+        method: 'GET',
+        access: 'token',
+        answer: async exchange => replyJson(exchange, 200, await (await settings()).read()),
+      },
+      {
+        method: 'POST',
+        access: 'token',
+        async answer(exchange) {
+          const { readSettings } = await import('./desk-bodies.ts')
+          const body = await readSettings(exchange.request, bodyBytes)
+          if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
+          const change = await (await settings()).change(body.value.set)
+          if (!change.ok) return replyJson(exchange, 400, { error: change.why, problems: change.problems })
+          const { applied, later, values } = change
+          replyJson(exchange, 200, { applied, later, values })
+        },
+      },
+    ],
+  }),
+  ...(logs && {
+    '/api/logs': {
+      method: 'GET',
+      access: 'token',
+      async answer(exchange) {
+        const query = readQuery(exchange)
+        if (query === null) return
+        const desk = await logs()
+        replyJson(exchange, 200, { ...(await desk.read(query)), kept: desk.kept })
+      },
+    },
+  }),
+})
+
+const mostLines = 2000
+const longestWords = 200
+
+/** Null: it made no sense, and the answer has said so. */
+const readQuery = (exchange: Exchange) => {
+  const { searchParams } = exchange.url
+  const level = levelOf(searchParams.get('level') ?? 'trace')
+  const words = searchParams.get('q')?.trim() ?? ''
+  const limit = searchParams.get('limit') ?? '200'
+  const most = /^\d{1,6}$/.test(limit) ? Number(limit) : 0
+  const no = (why: string) => {
+    replyError(exchange, 400, why)
+    return null
+  }
+  if (level === null) return no(`"level" must be one of ${logLevels.join(', ')}.`)
+  if (words.length > longestWords) return no(`"q" must have at most ${longestWords} characters.`)
+  if (most < 1 || most > mostLines) return no(`"limit" must be a number from 1 to ${mostLines}.`)
+  return { level, words, most, after: searchParams.get('after') }
+}
+
+const levelOf = (name: string): LogLevel | null => logLevels.find(level => level === name) ?? null

@@ -1,0 +1,223 @@
+// The log as it is written: filtered by level and words, followed or held, each line with its fields.
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { ask } from '../api.js'
+import { followLine, useFiles } from '../live.js'
+import { Badge, CopyButton, Empty, Head, html, Notice, Skeleton, toast } from '../ui.js'
+import { exactTime, wholeDate } from '../words.js'
+
+const tones = { warn: 'busy', error: 'bad', fatal: 'bad' }
+const first = 300
+/** More than that makes a slow page; the whole log is in its files. */
+const most = 2000
+let last = 0
+const numbered = lines => lines.map(line => ({ ...line, id: ++last }))
+
+/** The lines that fit, and those that come. `wait` true: what comes is left for later. */
+const useLog = (level, words, wait) => {
+  const [state, setState] = useState({ lines: null, kept: true, trouble: null })
+  const [news, setNews] = useState(false)
+  const now = useRef({ run: 0, cursor: null, asking: false, again: false })
+
+  const query = after =>
+    `/api/logs?level=${level}&q=${encodeURIComponent(words)}&limit=${after === null ? first : most}${after === null ? '' : `&after=${encodeURIComponent(after)}`}`
+  const load = async run => {
+    now.current.cursor = null
+    try {
+      const { lines, cursor, kept } = await ask(query(null))
+      if (run !== now.current.run) return
+      now.current.cursor = cursor
+      setState({ lines: numbered(lines), kept, trouble: null })
+    } catch (trouble) {
+      if (run === now.current.run) setState(before => ({ ...before, trouble }))
+    }
+  }
+  const goOn = async () => {
+    const mine = now.current
+    if (mine.cursor === null) return
+    if (mine.asking) {
+      mine.again = true
+      return
+    }
+    mine.asking = true
+    const { run } = mine
+    const fresh = []
+    try {
+      for (let more = true; more && run === mine.run; ) {
+        mine.again = false
+        const page = await ask(query(mine.cursor))
+        if (run !== mine.run) break
+        if (page.gap) {
+          fresh.length = 0
+          await load(run)
+          break
+        }
+        mine.cursor = page.cursor
+        fresh.push(...numbered(page.lines))
+        more = page.more || mine.again
+      }
+    } catch {
+      // The line has a banner of its own, and what was missed is asked for when it is back.
+    }
+    if (fresh.length > 0 && run === mine.run)
+      setState(before => ({ ...before, lines: [...before.lines, ...fresh].slice(-most), trouble: null }))
+    mine.asking = false
+  }
+  useEffect(() => {
+    now.current.run += 1
+    const { run } = now.current
+    const timer = setTimeout(() => load(run), words === '' ? 0 : 250)
+    return () => clearTimeout(timer)
+  }, [level, words])
+  useFiles(files => {
+    if (!files.some(file => file.startsWith('.aetheel/log'))) return
+    if (wait) setNews(true)
+    else goOn()
+  })
+  useEffect(() => {
+    if (wait) return
+    setNews(false)
+    goOn()
+    return followLine(({ again }) => again && goOn())
+  }, [wait])
+  const retry = () => load(now.current.run)
+  return { ...state, news: wait && news, retry }
+}
+
+export const Page = () => {
+  const [level, setLevel] = useState('trace')
+  const [words, setWords] = useState('')
+  const [held, setHeld] = useState(false)
+  const { lines, kept, trouble, news, retry } = useLog(level, words.trim(), held)
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(lines.map(asText).join('\n'))
+      toast(`Copied ${lines.length} lines`)
+    } catch {
+      toast('The browser does not allow copying here.', 'bad') // plain http, other than on this machine
+    }
+  }
+  return html`
+    <${Head} title="Logs" about="What the gateway logs, the newest at the end. It is kept in .aetheel/log.">
+      <button type="button" class="button" aria-pressed=${held ? 'true' : 'false'} onClick=${() => setHeld(!held)}>${held ? (news ? 'Go on (there is more)' : 'Go on') : 'Pause'}</button>
+      <button type="button" class="button" aria-disabled=${lines?.length > 0 ? undefined : 'true'} onClick=${() => lines?.length > 0 && copy()}>Copy</button>
+    </${Head}>
+    <form class="filters" role="search" onSubmit=${event => event.preventDefault()}>
+      <label class="field-label grow"><span class="unseen">Find in the log</span>
+        <input class="input" type="search" placeholder="Find in the log" maxlength="200" value=${words} onInput=${event => setWords(event.target.value)} /></label>
+      <label class="field-label"><span class="unseen">Level</span>
+        <select class="input" value=${level} onChange=${event => setLevel(event.target.value)}>
+          <option value="trace">All levels</option><option value="info">Info and worse</option><option value="warn">Warnings and worse</option><option value="error">Errors</option>
+        </select></label>
+    </form>
+    ${trouble !== null && (lines === null || trouble.status !== 0) && html`<${Notice} trouble=${trouble} retry=${retry} />`}
+    ${lines === null && trouble === null && html`<${Skeleton} rows=${8} />`}
+    ${lines !== null && !kept && html`<p class="hint-row"><${Badge} tone="busy">off</${Badge}> <span>The log is not kept in files: log.file is off (Settings).</span></p>`}
+    ${lines !== null && lines.length === 0 && html`<${Empty}>${words.trim() === '' && level === 'trace' ? 'Nothing was logged yet.' : 'Nothing in the log fits that.'}</${Empty}>`}
+    ${lines !== null && lines.length > 0 && html`<${Lines} lines=${lines} />`}`
+}
+
+const asText = ({ at, level, text, fields }) =>
+  `${new Date(at).toISOString()} ${level.toUpperCase()} ${text}${Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''}`
+
+/** At its end it stays there as it grows; whoever has scrolled up stays where they are. Arrow keys go from line to line. */
+const Lines = ({ lines }) => {
+  const box = useRef(null)
+  const atEnd = useRef(true)
+  const [open, setOpen] = useState(new Set())
+  const [active, setActive] = useState(null)
+  const [away, setAway] = useState(false)
+  const known = useRef(new Map())
+  const toEnd = () => {
+    box.current.scrollTop = box.current.scrollHeight
+  }
+  useLayoutEffect(() => {
+    if (atEnd.current) toEnd()
+  }, [lines])
+  const scrolled = () => {
+    const { scrollTop, scrollHeight, clientHeight } = box.current
+    atEnd.current = scrollHeight - scrollTop - clientHeight < 24
+    setAway(!atEnd.current)
+  }
+  const current = lines.some(({ id }) => id === active) ? active : lines.at(-1).id
+  const steps = {
+    ArrowUp: -1,
+    ArrowDown: 1,
+    PageUp: -15,
+    PageDown: 15,
+    Home: Number.NEGATIVE_INFINITY,
+    End: Number.POSITIVE_INFINITY,
+  }
+  const move = event => {
+    const step = steps[event.key]
+    if (step === undefined || event.target.closest('.line-head') === null) return
+    event.preventDefault()
+    const at = lines.findIndex(({ id }) => id === current)
+    const next = lines[Math.min(lines.length - 1, Math.max(0, at + step))].id
+    setActive(next)
+    document.getElementById(`line-${next}`)?.focus()
+  }
+  const toggle = id => {
+    setActive(id)
+    setOpen(before => {
+      const next = new Set(before)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  }
+  // A line that is drawn already is handed over as it is, and not looked at again.
+  const before = known.current
+  known.current = new Map()
+  const drawn = line => {
+    const [isOpen, reachable] = [open.has(line.id), line.id === current]
+    const last = before.get(line.id)
+    const same = last?.isOpen === isOpen && last.reachable === reachable
+    const node = same
+      ? last.node
+      : html`<${Line} key=${line.id} line=${line} open=${isOpen} reachable=${reachable} toggle=${toggle} />`
+    known.current.set(line.id, { isOpen, reachable, node })
+    return node
+  }
+  return html`
+    <div class="log-frame">
+      <ol class="log" ref=${box} aria-label="Log, newest last; arrow keys go from line to line" onScroll=${scrolled} onKeyDown=${move}>
+        ${lines.map(drawn)}
+      </ol>
+      ${away && html`<button type="button" class="button small to-end" onClick=${toEnd}>To the newest</button>`}
+    </div>`
+}
+
+const Line = ({ line, open, reachable, toggle }) => {
+  const { id, at, level, text, fields } = line
+  const { err, ...others } = fields
+  return html`
+    <li class="log-line ${level}">
+      <button type="button" class="line-head" id=${`line-${id}`} tabindex=${reachable ? 0 : -1} aria-expanded=${open ? 'true' : 'false'} onClick=${() => toggle(id)}>
+        <span class="clock" title=${wholeDate(at)}>${exactTime(at)}</span>
+        <span class="level ${tones[level] ?? ''}">${level}</span>
+        <span class="line-text">${text}<span class="fields">${brief(others)}${err && html` <span class="bad-text">${err.message ?? 'error'}</span>`}</span></span>
+      </button>
+      ${open && html`<${Detail} line=${line} />`}
+    </li>`
+}
+
+const brief = fields =>
+  Object.entries(fields).map(
+    ([name, value]) =>
+      html` <span class="field"><span class="field-name">${name}=</span>${typeof value === 'string' ? value : JSON.stringify(value)}</span>`,
+  )
+
+const Detail = ({ line: { at, level, text, fields } }) => {
+  const { err, ...others } = fields
+  return html`
+    <div class="line-detail">
+      <dl class="facts">
+        <div><dt>time</dt><dd>${wholeDate(at)}</dd></div>
+        ${Object.entries(others).map(
+          ([name, value]) =>
+            html`<div key=${name}><dt>${name}</dt><dd dir="auto">${typeof value === 'string' ? value : JSON.stringify(value)}</dd></div>`,
+        )}
+      </dl>
+      ${err && html`<pre tabindex="0" aria-label="The error">${err.stack ?? JSON.stringify(err, null, 2)}</pre>`}
+      <${CopyButton} text=${JSON.stringify({ time: new Date(at).toISOString(), level, text, ...fields })} label="Copy this line" />
+    </div>`
+}
