@@ -21,6 +21,7 @@ import {
   openSkillsDesk,
   openWorkspace,
   recallHistory,
+  timeLine,
   wordsOf,
 } from '../prompt/index.ts'
 import { openRoutes, openSubAgents, openTurns, type Scratch, withWords } from '../run/index.ts'
@@ -297,6 +298,7 @@ export async function buildGateway(parts: BuildParts) {
     compose: ({ event, earlier, history: said, resumed, interrupted }) =>
       composePrompt({
         text: wordsOf(event),
+        time: timeLine(clock.now(), live.wall),
         collected: earlier.map(wordsOf),
         interrupted,
         note: remembering.keeper.noteFor(event.lane),
