@@ -1,7 +1,7 @@
 // Jobs by tools: what the agent does when time passes, written into the same files as by hand.
-import type { JobChange, Jobs, JobView } from '../../base/jobs.ts'
+import type { JobChange, Jobs, JobTrouble, JobView } from '../../base/jobs.ts'
 import type { Tool, ToolAnswer } from '../../base/tools.ts'
-import { done, excerpt, lines, refused, tool } from './tool.ts'
+import { done, excerpt, limited, lines, refused, tool } from './tool.ts'
 
 /** A time in words, in this zone; null: the gateway's own. */
 export type FormatTime = (ms: number, zone: string | null) => string
@@ -51,14 +51,22 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
     tool({
       name: 'list_jobs',
       about: 'Your scheduled jobs and when they run next.',
-      takes: {},
+      takes: {
+        query: { type: 'string', about: 'only those with these words in name or instruction' },
+        limit: { type: 'integer', about: 'default 30' },
+      },
       readOnly: true,
-      async call() {
+      async call({ query = '', limit }) {
         const { jobs: all, troubles } = await jobs.list()
-        const bad = troubles.map(
-          ({ file, name, why }) => `- ${name === '' ? file : `${name} in ${file}`} cannot be used: ${why}`,
-        )
-        return lines('There are no jobs.', [...all.map(line), ...bad])
+        const found = all.filter(job => has(job, query))
+        const shown = soonest(found, limited(limit, 30, 200))
+        const bad = query === '' ? troubles : []
+        return lines(query === '' ? 'There are no jobs.' : 'No job has these words.', [
+          ...shown.map(line),
+          ...andMore(found.length - shown.length, 'other jobs: ask with a query, or a larger limit'),
+          ...bad.slice(0, troublesShown).map(trouble),
+          ...andMore(bad.length - troublesShown, 'others that cannot be used'),
+        ])
       },
     }),
     tool({
@@ -80,3 +88,24 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
     }),
   ]
 }
+
+const troublesShown = 10
+
+const trouble = ({ file, name, why }: JobTrouble): string =>
+  `- ${name === '' ? file : `${name} in ${file}`} cannot be used: ${excerpt(why, 300)}`
+
+const has = ({ name, instruction }: JobView, query: string): boolean => {
+  const text = `${name}\n${instruction}`.toLowerCase()
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => text.includes(word))
+}
+
+/** All, as their files have them; or, of too many, those that run next. */
+const soonest = (jobs: readonly JobView[], most: number): readonly JobView[] =>
+  jobs.length <= most ? jobs : jobs.toSorted((a, b) => dueOf(a) - dueOf(b)).slice(0, most)
+
+const dueOf = ({ paused, next: [first = Number.MAX_VALUE] }: JobView): number => (paused ? Number.MAX_VALUE : first)
+
+const andMore = (count: number, what: string): readonly string[] => (count > 0 ? [`- and ${count} ${what}`] : [])
