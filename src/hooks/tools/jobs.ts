@@ -1,7 +1,7 @@
 // Jobs by tools: what the agent does when time passes, written into the same files as by hand.
 import type { JobChange, Jobs, JobTrouble, JobView } from '../../base/jobs.ts'
 import type { Tool, ToolAnswer } from '../../base/tools.ts'
-import { done, excerpt, limited, lines, refused, tool } from './tool.ts'
+import { done, excerpt, lines, refused, tool } from './tool.ts'
 
 /** A time in words, in this zone; null: the gateway's own. */
 export type FormatTime = (ms: number, zone: string | null) => string
@@ -28,7 +28,7 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
             '"every 30 minutes", "every Monday at 8:00"; once: "in 20 minutes", "tomorrow at 9:00", "at 2026-11-17 09:00"; or a cron expression',
           required: true,
         },
-        instruction: { type: 'string', about: 'what to do then, complete in itself', required: true },
+        instruction: { type: 'string', about: 'complete in itself', required: true },
         channel: { type: 'string', about: 'where the answer goes; default: this conversation' },
         timezone: { type: 'string', about: 'such as Europe/Berlin' },
         skip_if_unchanged: {
@@ -50,20 +50,17 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
     }),
     tool({
       name: 'list_jobs',
-      about: 'Your scheduled jobs and when they run next.',
-      takes: {
-        query: { type: 'string', about: 'only those with these words in name or instruction' },
-        limit: { type: 'integer', about: 'default 30' },
-      },
+      about: 'Your jobs and when they run next.',
+      takes: { query: { type: 'string', about: 'words' } },
       readOnly: true,
-      async call({ query = '', limit }) {
+      async call({ query = '' }) {
         const { jobs: all, troubles } = await jobs.list()
         const found = all.filter(job => has(job, query))
-        const shown = soonest(found, limited(limit, 30, 200))
+        const shown = soonest(found, jobsShown)
         const bad = query === '' ? troubles : []
         return lines(query === '' ? 'There are no jobs.' : 'No job has these words.', [
           ...shown.map(line),
-          ...andMore(found.length - shown.length, 'other jobs: ask with a query, or a larger limit'),
+          ...andMore(found.length - shown.length, 'other jobs: ask for them with a query'),
           ...bad.slice(0, troublesShown).map(trouble),
           ...andMore(bad.length - troublesShown, 'others that cannot be used'),
         ])
@@ -89,6 +86,7 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
   ]
 }
 
+const jobsShown = 30
 const troublesShown = 10
 
 const trouble = ({ file, name, why }: JobTrouble): string =>
