@@ -1,60 +1,25 @@
 // Puts the parts together. Only wiring: an `if` about behaviour here means that a part is missing.
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { TurnEnd } from '../base/agent.ts'
-import { agentOf, subAgentLimits } from '../base/agents.ts'
-import type { ChatAdapter, Letter } from '../base/chat.ts'
-import type { NewEvent, Standing } from '../base/event.ts'
-import type { Taken } from '../base/lanes.ts'
+import { subAgentLimits } from '../base/agents.ts'
+import type { ChatAdapter } from '../base/chat.ts'
 import { readPlace } from '../base/place.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { oncePerZone } from '../base/zone.ts'
-import { chats as knownChats } from '../chat/index.ts'
-import { openBudget, openGate, openIntake } from '../intake/index.ts'
-import {
-  assemble,
-  capabilities,
-  composePrompt,
-  describeSender,
-  openSkillsDesk,
-  openWorkspace,
-  recallHistory,
-  wordsOf,
-} from '../prompt/index.ts'
-import { openRoutes, openSubAgents, openTurns, type Scratch, withWords } from '../run/index.ts'
-import {
-  explainRefusal,
-  finalKey,
-  openAttached,
-  openDelivery,
-  openDrafts,
-  openLetters,
-  openSaying,
-  wordingFor,
-  wordingOf,
-} from '../send/index.ts'
-import {
-  type Database,
-  openChatStates,
-  openConversations,
-  openHistory,
-  openLogReader,
-  openMirrorFile,
-  openPairing,
-  openSessions,
-  openSessionsDesk,
-  openShelf,
-  openSubAgentBook,
-  openTalks,
-  openUsage,
-} from '../store/index.ts'
-import { type OpenBackends, sampleTurn } from './backends.ts'
+import { openBudget } from '../intake/index.ts'
+import { openSkillsDesk, openWorkspace } from '../prompt/index.ts'
+import { openRoutes, openSubAgents, type Scratch } from '../run/index.ts'
+import { openSaying } from '../send/index.ts'
+import { type Database, openLogReader, openSessionsDesk } from '../store/index.ts'
+import type { OpenBackends } from './backends.ts'
 import { openBoxes } from './boxes.ts'
-import { gatewayCommands, startOfDay } from './commands.ts'
-import { chatNames, discordSettings, suggestFor } from './discord.ts'
+import { openChats } from './chats.ts'
+import { startOfDay } from './commands.ts'
+import { chatNames } from './discord.ts'
 import { logDir } from './folder.ts'
+import { openLedgers } from './ledgers.ts'
+import { openLettingIn } from './letting-in.ts'
 import type { LiveConfig } from './live.ts'
 import { logSignal } from './log.ts'
 import { openMission } from './mission.ts'
@@ -63,16 +28,10 @@ import { ownerlessChats } from './owner.ts'
 import { openRemembering } from './remembering.ts'
 import { productRoot } from './root.ts'
 import { openStatus } from './status.ts'
+import { openTelling } from './telling.ts'
 import { openTooling } from './tooling.ts'
+import { openTurning } from './turning.ts'
 import { openWaking } from './waking.ts'
-
-/** Longer than any prompt a person writes, shorter than what hurts. */
-const maxCharacters = 200_000
-const historyShown = 200
-const historyHandedOver = { messages: 40, characters: 24_000 }
-const day = 86_400_000
-/** What turns took is small and worth looking back at. */
-const usageDays = 400
 
 export interface BuildParts {
   readonly live: LiveConfig
@@ -103,18 +62,8 @@ export async function buildGateway(parts: BuildParts) {
     for (const listener of listeners) listener(signal)
   }
 
-  const shelf = openShelf(db, clock, true)
-  const sessionsFile = openMirrorFile(
-    join(config.configDir, 'sessions.json'),
-    () => `${JSON.stringify(sessions.all(), null, 2)}\n`,
-    300,
-    error => tell({ type: 'workspace-trouble', file: 'sessions.json', why: String(error) }),
-  )
-  const sessions = openSessions(db, clock, sessionsFile.touch)
-  const history = openHistory(db)
-  const talks = openTalks(db, history, 'webchat')
-  const conversations = openConversations(db, clock)
-  const usage = openUsage(db, clock)
+  const ledgers = openLedgers({ live, db, clock, tell })
+  const { shelf, sessions, conversations, usage, pairing, talks } = ledgers
   listeners.push(usage.listen)
   const workspace = openWorkspace({
     dir: config.configDir,
@@ -130,23 +79,15 @@ export async function buildGateway(parts: BuildParts) {
   })
 
   const chats = new Map<string, ChatAdapter>()
-  const chatStates = openChatStates(db, clock)
-  const attached = openAttached(config.configDir)
-  const letters = openLetters(chats, attached.linkedIn)
-  const voice = { scrub, formatTime: timeFormat(() => live.current().timezone) }
-  /** Ends of sub-agents are told to whoever waits for them, all others to people. */
-  const told = (taken: Taken<NewEvent>, end: TurnEnd) => {
-    if (agentOf(taken.lane) !== null) return subagents.reports(taken, wordingOf(end, voice))
-    const wording = wordingFor(taken.item.what.kind, end, voice)
-    return wording ? letters(taken, wording) : []
-  }
-  const deliver = openDelivery(chats, clock, tell)
+  const { attached, letters, deliver, told } = openTelling({
+    ...{ live, clock, tell, chats, scrub },
+    reports: (taken, wording) => subagents.reports(taken, wording),
+  })
   const bug = (error: unknown) => log.error({ err: error }, 'a part broke')
 
   const { inbox, outbox } = await openBoxes({ shelf, clock, config, tell, told, bug })
-  const book = openSubAgentBook(db, clock)
   const subagents = openSubAgents({
-    book,
+    book: ledgers.book,
     inbox,
     accept: event => intake.accept(event),
     clock,
@@ -183,71 +124,17 @@ export async function buildGateway(parts: BuildParts) {
     status: () => report.status(),
   })
   listeners.push(mission.listen)
-  const commands = gatewayCommands({
-    live,
-    clock,
-    backends,
-    route,
-    conversations,
-    sessions,
-    inbox,
-    usage,
-    budget,
-    subagents,
+  const { commands, gate, intake } = openLettingIn({
+    ...{ live, clock, tell, backends, route, inbox, budget, subagents, letters },
+    ...{ conversations, sessions, usage, pairing },
     jobs: waking.jobs,
     memory: remembering.memory,
     status: () => report.status(),
   })
-  const pairing = openPairing(db, clock, below => randomInt(below))
-  const gate = openGate({
-    rules: () => live.current().gate,
-    now: clock.now,
-    decided: pairing.decided,
-    request: pairing.request,
+  const { webchat, farChats, connected, listen } = await openChats({
+    ...{ live, clock, tell, chats, ledgers, inbox, outbox, intake, gate, commands, attached, bug },
   })
-  const intake = openIntake({
-    inbox,
-    tell,
-    maxCharacters,
-    gate,
-    budget,
-    hear: commands.hear,
-    letters: (event, text) => letters({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),
-    reason: (why, depth) =>
-      explainRefusal(why, { depth, max: why === 'too-long' ? maxCharacters : config.queue.maxDepth }),
-  })
-
-  const webchat = knownChats.webchat({
-    change: intake.change,
-    stop: inbox.stop,
-    deliverWaiting: lane => soon(outbox.wake(lane), clock),
-    sent: shelf.sent,
-    broke: bug,
-    waiting: async lane => (await inbox.waiting(lane)).map(({ item, position }) => ({ event: item, position })),
-    history: conversation => talks.before(conversation, null, historyShown),
-    final: eventKey => history.letter(finalKey(eventKey)),
-    onFinal: listener =>
-      shelf.watch('out', ({ key }) => key.endsWith(finalKey('')) && listener(key.slice(0, -finalKey('').length))),
-    fetched: eventKey => outbox.change(finalKey(eventKey), null),
-    wasCancelled: history.wasCancelled,
-  })
-  chats.set(webchat.name, webchat)
-
-  const settings = discordSettings(config)
-  const discord = settings && {
-    ...{ ...settings, clock, chance: Math.random, tell, change: intake.change, sent: shelf.sent, broke: bug },
-    commands: commands.list.map(({ takes = null, answer, ...row }) => ({ ...row, takes, asks: answer === null })),
-    suggest: suggestFor(config, () => usage.since(clock.now() - 30 * day)),
-    memory: chatStates.of('discord'),
-    knows: (standing: Standing) => gate.who(standing) !== null,
-    write: (key: string, letter: Letter) => outbox.put(`discord:${letter.place.conversation}`, key, letter),
-    readFile: attached.read,
-  }
-  if (discord) chats.set('discord', await knownChats.discord(discord))
-  const farChats = [...chats.keys()].filter(name => name !== webchat.name)
-  const connected = Promise.withResolvers<void>()
-  if (!discord) connected.resolve()
-  listeners.push(signal => signal.type === 'chat-ready' && connected.resolve())
+  listeners.push(listen)
 
   const { desk, equipment } = openTooling({
     live,
@@ -264,58 +151,10 @@ export async function buildGateway(parts: BuildParts) {
     broke: (tool, error) => log.error({ err: error, tool }, 'a tool broke'),
   })
 
-  const systemPrompt = async (_: NewEvent | null, backend: string) => {
-    const [sections, skills] = await Promise.all([workspace.read(), workspace.skills()])
-    const { configDir, allowedTools } = live.current()
-    return assemble(sections, {
-      capabilities: capabilities({ configDir, allowedTools, gateway: equipment.told(backend) }),
-      skills,
-    })
-  }
-  const openDraft = openDrafts(chats, clock, tell)
-  const takeTurn = openTurns({
-    route,
-    sessions,
-    clock,
-    chance: Math.random,
-    tell,
-    newSessionId: randomUUID,
-    settings: () => {
-      const { agent, allowedTools, permissionMode, query } = live.current()
-      return {
-        maxTurns: agent.maxTurns,
-        allowedTools,
-        permissionMode,
-        workingDir: config.configDir,
-        silenceMs: query.timeoutMs,
-        ceilingMs: query.maxMs,
-        timezone: () => live.current().timezone,
-      }
-    },
-    systemPrompt,
-    equip: equipment.equip,
+  const { takeTurn, prewarm } = openTurning({
+    ...{ live, clock, tell, chats, ledgers, route, workspace, equipment, subagents, told },
+    keeper: remembering.keeper,
     hook: waking.hook,
-    attend: remembering.keeper.attend,
-    compose: ({ event, earlier, history: said, resumed, interrupted }) =>
-      composePrompt({
-        text: wordsOf(event),
-        collected: earlier.map(wordsOf),
-        interrupted,
-        note: remembering.keeper.noteFor(event.lane),
-        history: recallHistory(
-          said.map(({ role, text, at, sender }) => ({
-            ...{ role: role === 'user' ? 'person' : 'agent', text, at },
-            ...(sender && { who: describeSender(sender) }),
-          })),
-          historyHandedOver.characters,
-          resumed ? 'since' : 'all',
-        ),
-      }),
-    isCut: ({ id, lane }) => conversations.freshFrom(lane) >= id,
-    history: (lane, after) =>
-      history.answered(lane, Math.max(after, conversations.freshFrom(lane)), historyHandedOver.messages),
-    openLive: taken => (agentOf(taken.lane) === null ? openDraft(taken) : subagents.live(taken)),
-    letters: told,
   })
 
   const report = openStatus({
@@ -344,8 +183,7 @@ export async function buildGateway(parts: BuildParts) {
     outbox,
     webchat,
     chats: [...chats.values()],
-    /** Resolves when every chat that has a far side has reached it. */
-    connected: connected.promise,
+    connected,
     intake,
     gate,
     pairing,
@@ -361,36 +199,15 @@ export async function buildGateway(parts: BuildParts) {
     logs: async () => ({ ...(await openLogReader(logDir(config.configDir))), kept: config.log.file !== null }),
     tell,
     report,
-    takeTurn: (taken: Taken<NewEvent>, signal: AbortSignal) => takeTurn(taken, signal),
+    takeTurn,
+    prewarm,
     deliver,
     /** Chats that anybody can write to while nobody is let in. */
     ownerless: () => ownerlessChats(farChats, live.current().gate, pairing.anybody()),
-    /** The latest conversation finds its backend up already. */
-    async prewarm() {
-      const latest = sessions.latest()
-      if (!latest) return
-      const [{ backend, model }] = route(latest.lane, 'message')
-      const session = await sessions.find(latest.lane, backend.name)
-      if (!session) return
-      const { mcpServers, words } = equipment.ahead(latest.lane, backend.name)
-      const turn = {
-        ...sampleTurn(live.current()),
-        model,
-        mcpServers,
-        systemPrompt: withWords(await systemPrompt(null, backend.name), words),
-      }
-      await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
-    },
-    async forgetOld(signal: AbortSignal) {
-      const cutoff = clock.now() - live.current().retentionDays * day
-      await book.forgetBefore(cutoff)
-      await chatStates.forgetBefore(cutoff)
-      await usage.forgetBefore(Math.min(cutoff, clock.now() - usageDays * day))
-      return shelf.forgetBefore(cutoff, signal)
-    },
+    forgetOld: ledgers.forgetOld,
     async flush() {
       await scratch.tidied()
-      await sessionsFile.flush()
+      await ledgers.flush()
       await remembering.flush()
       await mission.flush()
     },
@@ -404,17 +221,4 @@ function once<T>(open: () => Promise<T>): () => Promise<T> {
     opened ??= open()
     return opened
   }
-}
-
-/** A disk that takes nothing must not keep a newcomer from what can be read. */
-async function soon(work: Promise<void>, clock: Clock): Promise<void> {
-  const done = new AbortController()
-  await Promise.race([work, clock.sleep(2000, done.signal)])
-  done.abort()
-}
-
-/** The zone is looked up with the first time to be told: Intl is 8 MB and 13 ms. */
-function timeFormat(zone: () => string): (ms: number) => string {
-  const format = oncePerZone({ weekday: 'short', hour: '2-digit', minute: '2-digit' }, 'en-GB')
-  return ms => format(zone()).format(ms)
 }

@@ -60,12 +60,17 @@ const told = (change: JobChange, words: (job: JobView) => string): string =>
 const nextOf = ({ paused, next: [first] }: JobView, time: CronParts['time']): string =>
   paused ? 'paused' : first === undefined ? 'never' : time(first)
 
+/** More would flood a chat. */
+const listed = 40
+
 async function listOf({ jobs, time }: CronParts, { owner }: Author): Promise<string> {
   const { jobs: all, troubles } = await jobs.list()
   const lines = all.map(job => `- ${job.name}: ${job.words}; ${job.paused ? 'paused' : `next ${nextOf(job, time)}`}`)
   const wrong = troubles.map(({ file, name, why }) => `- ${name === '' ? file : `${name} in ${file}`}: ${why}`)
+  const more = lines.length - listed
   return [
-    ...(lines.length === 0 ? ['There are no jobs.'] : lines),
+    ...(lines.length === 0 ? ['There are no jobs.'] : lines.slice(0, listed)),
+    ...(more > 0 ? [`- and ${more} more${owner ? ': `npx aetheel cron list` has them all' : ''}`] : []),
     ...(owner && wrong.length > 0 ? ['', '**Cannot be used**', ...new Set(wrong)] : []),
     ...(owner && lines.length === 0 ? ['', how] : []),
   ].join('\n')

@@ -29,6 +29,12 @@ test('/cron lists the jobs to everybody, and to the owner what is wrong with the
   expect(await setup({ jobs: { ...fakeDesks().jobs, list } }).say('/cron')).toBe(
     '- briefing: every weekday at 09:00; paused',
   )
+  const many = async () => ({ jobs: Array.from({ length: 60 }, () => briefing), troubles: [] })
+  const flood = setup({ jobs: { ...fakeDesks().jobs, list: many } })
+  expect((await flood.say('/cron'))?.split('\n').slice(40)).toEqual([
+    '- and 20 more: `npx aetheel cron list` has them all',
+  ])
+  expect((await flood.say('/cron', guest))?.split('\n').slice(40)).toEqual(['- and 20 more'])
   const none = setup({ jobs: { ...fakeDesks().jobs, list: async () => ({ jobs: [], troubles: [] }) } })
   expect(await none.say('/cron', guest)).toBe('There are no jobs.')
   expect(await none.say('/cron')).toContain('/cron add NAME | SCHEDULE | INSTRUCTION')

@@ -9,7 +9,7 @@ export interface Surroundings {
 }
 
 /** Our own words, together with the preamble, stay under 8 kB however long the tool list is. */
-const toolListRoom = 600
+const toolListRoom = 550
 
 export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings): string =>
   [

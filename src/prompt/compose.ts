@@ -7,6 +7,8 @@ import { webhookWords } from './webhook.ts'
 
 export interface PromptParts {
   readonly text: string
+  /** A line made by `timeLine`. */
+  readonly time?: string
   /** A block made by `recallHistory`. */
   readonly history?: string
   /** The last attempt at this message was cut off. */
@@ -32,12 +34,14 @@ export const wordsOf = (event: NewEvent): string => {
 /** The text stands complete and verbatim at the end; with nothing to add, it is all there is. */
 export const composePrompt = ({
   text,
+  time = '',
   history = '',
   interrupted = false,
   note = null,
   collected = [],
 }: PromptParts): string => {
   const before: string[] = []
+  if (time !== '') before.push(time)
   if (history !== '') before.push(history)
   if (note !== null) before.push(note)
   if (interrupted) before.push(interruptedNote())

@@ -99,8 +99,9 @@ test('what a person writes is the prompt, verbatim, and with anything added it s
     fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), fc.boolean(), (text, collected, interrupted) => {
       expect(composePrompt({ text })).toBe(text)
       expect(composePrompt({ text, history: '', interrupted: false, collected: [] })).toBe(text)
-      const prompt = composePrompt({ text, history: '<h>', interrupted, collected })
-      expect(prompt.startsWith('<h>\n\n') && prompt.endsWith(`\n${text}`)).toBe(true)
+      expect(composePrompt({ text, time: '<t>' })).toBe(`<t>\n\n${text}`)
+      const prompt = composePrompt({ text, time: '<t>', history: '<h>', interrupted, collected })
+      expect(prompt.startsWith('<t>\n\n<h>\n\n') && prompt.endsWith(`\n${text}`)).toBe(true)
       expect(prompt.includes(interruptedNote())).toBe(interrupted)
       for (const message of collected) expect(prompt).toContain(`]\n${message}\n\n[Message `)
     }),

@@ -59,12 +59,14 @@ export function openSession(resume, chosen, refuse, lost) {
 }
 
 /** One turn of a session; false: it ended with an error. Told so by `signal`, it breaks off and says nothing more. */
-export async function takeTurn(voice, { id: session, resumed }, prompt, signal) {
+export async function takeTurn(voice, { id: session, resumed }, given, signal) {
+  // The line with the time is another one in each turn: it is kept apart.
+  const [, now = null, prompt] = /^(?:(\[Gateway: it is [^\]\n]*\])\n\n)?([\s\S]*)$/.exec(given)
   const file = join(home, `${session}.json`)
   const told = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
   const system = voice.systemFile ? readFileSync(voice.systemFile, 'utf8') : (voice.system ?? '')
   const mcpConfig = voice.mcpFile ? readFileSync(voice.mcpFile, 'utf8') : ''
-  journal({ what: 'begin', session, resumed, prompt, args, env: Object.keys(process.env), system, mcpConfig })
+  journal({ what: 'begin', session, resumed, now, prompt, args, env: Object.keys(process.env), system, mcpConfig })
   writeFileSync(file, JSON.stringify([...told, prompt]))
 
   // [[only:claude]]: the others pay no attention to what stands in brackets.

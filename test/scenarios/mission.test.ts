@@ -61,7 +61,8 @@ test('a message has a timeline with the exact prompt, and its words are nowhere 
   expect(whats.indexOf('tool')).toBeGreaterThan(whats.indexOf('prompt'))
   expect(whats.indexOf('tool')).toBeLessThan(whats.indexOf('ended'))
   const [begun] = home.begun()
-  expect(view.prompt).toMatchObject({ backend: 'claude', text: begun?.prompt, system: begun?.system })
+  const exact = `${begun?.now}\n\n${begun?.prompt}`
+  expect(view.prompt).toMatchObject({ backend: 'claude', text: exact, system: begun?.system })
   expect(view).toMatchObject({ state: 'answered', asked: `what of ${secret}? [[tool]]`, answer: text, attempts: 1 })
 
   const overview = await read<Overview>(gateway, '/api/overview')
@@ -89,7 +90,7 @@ test('a message has a timeline with the exact prompt, and its words are nowhere 
   await second.final('2')
   await eventually('told', () => back.heard().some(({ type }) => type === 'turn-ended'))
   expect(Math.min(...back.heard().map(entry => entry.id))).toBeGreaterThan(last)
-  expect((await read<EventView>(again, `/api/event?id=${id}`)).prompt?.text).toBe(begun?.prompt)
+  expect((await read<EventView>(again, `/api/event?id=${id}`)).prompt?.text).toBe(exact)
   await back.leave()
   await second.close()
   expect(await again.stop()).toBe(0)

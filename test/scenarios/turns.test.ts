@@ -273,3 +273,18 @@ test.concurrent('where no agent CLI is installed the first answer streams and sa
   client.say('2', 'and now?')
   expect((await client.final('2')).text).toBe('You said:\n\nand now?')
 })
+
+test('every turn is told the time on the wall of the owner, and nobody reads it in an answer', async ({ expect }) => {
+  await using home = await temporaryHome()
+  const gateway = await home.start({ TIMEZONE: 'Asia/Kathmandu' })
+  const client = await connect(gateway.url, 'time')
+  client.say('1', 'what time is it?')
+  expect((await client.final('1')).text).toBe('turn 1: what time is it?')
+  const [begun] = home.begun()
+  const [, told = ''] = /^\[Gateway: it is \w{3} (.*) UTC\+05:45\.\]$/.exec(begun?.now ?? '') ?? []
+  const ago = Date.now() - Date.parse(`${told.replace(' ', 'T')}:00+05:45`)
+  expect(ago).toBeGreaterThanOrEqual(0)
+  expect(ago).toBeLessThan(120_000)
+  expect(begun?.system).not.toContain(told.slice(0, 10))
+  await client.close()
+})

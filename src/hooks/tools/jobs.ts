@@ -1,5 +1,5 @@
 // Jobs by tools: what the agent does when time passes, written into the same files as by hand.
-import type { JobChange, Jobs, JobView } from '../../base/jobs.ts'
+import type { JobChange, Jobs, JobTrouble, JobView } from '../../base/jobs.ts'
 import type { Tool, ToolAnswer } from '../../base/tools.ts'
 import { done, excerpt, lines, refused, tool } from './tool.ts'
 
@@ -28,7 +28,7 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
             '"every 30 minutes", "every Monday at 8:00"; once: "in 20 minutes", "tomorrow at 9:00", "at 2026-11-17 09:00"; or a cron expression',
           required: true,
         },
-        instruction: { type: 'string', about: 'what to do then, complete in itself', required: true },
+        instruction: { type: 'string', about: 'complete in itself', required: true },
         channel: { type: 'string', about: 'where the answer goes; default: this conversation' },
         timezone: { type: 'string', about: 'such as Europe/Berlin' },
         skip_if_unchanged: {
@@ -50,15 +50,20 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
     }),
     tool({
       name: 'list_jobs',
-      about: 'Your scheduled jobs and when they run next.',
-      takes: {},
+      about: 'Your jobs and when they run next.',
+      takes: { query: { type: 'string', about: 'words' } },
       readOnly: true,
-      async call() {
+      async call({ query = '' }) {
         const { jobs: all, troubles } = await jobs.list()
-        const bad = troubles.map(
-          ({ file, name, why }) => `- ${name === '' ? file : `${name} in ${file}`} cannot be used: ${why}`,
-        )
-        return lines('There are no jobs.', [...all.map(line), ...bad])
+        const found = all.filter(job => has(job, query))
+        const shown = soonest(found, jobsShown)
+        const bad = query === '' ? troubles : []
+        return lines(query === '' ? 'There are no jobs.' : 'No job has these words.', [
+          ...shown.map(line),
+          ...andMore(found.length - shown.length, 'other jobs: ask for them with a query'),
+          ...bad.slice(0, troublesShown).map(trouble),
+          ...andMore(bad.length - troublesShown, 'others that cannot be used'),
+        ])
       },
     }),
     tool({
@@ -80,3 +85,25 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
     }),
   ]
 }
+
+const jobsShown = 30
+const troublesShown = 10
+
+const trouble = ({ file, name, why }: JobTrouble): string =>
+  `- ${name === '' ? file : `${name} in ${file}`} cannot be used: ${excerpt(why, 300)}`
+
+const has = ({ name, instruction }: JobView, query: string): boolean => {
+  const text = `${name}\n${instruction}`.toLowerCase()
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => text.includes(word))
+}
+
+/** All, as their files have them; or, of too many, those that run next. */
+const soonest = (jobs: readonly JobView[], most: number): readonly JobView[] =>
+  jobs.length <= most ? jobs : jobs.toSorted((a, b) => dueOf(a) - dueOf(b)).slice(0, most)
+
+const dueOf = ({ paused, next: [first = Number.MAX_VALUE] }: JobView): number => (paused ? Number.MAX_VALUE : first)
+
+const andMore = (count: number, what: string): readonly string[] => (count > 0 ? [`- and ${count} ${what}`] : [])

@@ -9,6 +9,7 @@ import { openDesk } from '../desk.ts'
 import { asMcpTool } from '../mcp/schema.ts'
 import { eventBy, taken } from '../turns.fixture.ts'
 import { openTools } from './index.ts'
+import { jobTools } from './jobs.ts'
 
 const never = new AbortController().signal
 
@@ -204,6 +205,8 @@ test('a job is scheduled for this conversation, and told with its words and its 
   expect((await owner('list_jobs')).text).toBe(
     '- mail (cron): every minute, next time 1; time 2; time 3, to discord:1: look at the mail\n- bad in agents.md cannot be used: No schedule.',
   )
+  expect((await owner('list_jobs', { query: 'MAIL look' })).text).toMatch(/^- mail [^\n]*$/)
+  expect((await owner('list_jobs', { query: 'tea' })).text).toBe('No job has these words.')
   expect((await owner('pause_job', { name: 'mail' })).text).toBe('mail is paused.')
   expect((await owner('pause_job', { name: 'mail', paused: false })).text).toMatch(/goes on/)
   expect((await owner('remove_job', { name: 'other' })).ok).toBe(false)
@@ -310,4 +313,28 @@ test('a guest sees, asks and stops the sub-agents of their own conversation, and
   expect(await owner('publish', { channel: 'a b', text: 'x' })).toEqual({ ok: false, text: 'No blanks.' })
   await guest('publish', { channel: 'news', text: 'trick' })
   expect(posts.map(post => post.channel)).toEqual(['news', expect.stringMatching(/^guest-[0-9a-f]{8}\.news$/)])
+})
+
+test('of many jobs those that run next are told, and how many there are besides', async () => {
+  const view = (n: number): JobView => ({
+    ...{ kind: 'cron', name: `job ${n}`, when: { type: 'every', seconds: 60 }, instruction: 'x', zone: null },
+    ...{ channel: null, model: null, missed: 'skip', paused: n === 99, skipIf: null },
+    ...{ words: 'every minute', next: [1000 - n], last: null, answersTo: null },
+  })
+  const all = Array.from({ length: 100 }, (_, n) => view(n))
+  const troubles = Array.from({ length: 25 }, (_, n) => ({
+    file: 'agents.md',
+    name: `bad ${n}`,
+    why: 'y'.repeat(5000),
+  }))
+  const jobs = { list: async () => ({ jobs: all, troubles }) } as unknown as Jobs
+  const list = jobTools(jobs, ms => `time ${ms}`).find(({ name }) => name === 'list_jobs') ?? expect.fail('no tool')
+  const told = async (args: object) => (await list.call(args as never, {} as never, never)).text.split('\n')
+  const usual = await told({})
+  expect(usual).toHaveLength(30 + 1 + 10 + 1)
+  expect(usual[0]).toMatch(/^- job 98 /) // 99 is paused
+  expect(usual[30]).toBe('- and 70 other jobs: ask for them with a query')
+  expect(usual.at(-1)).toBe('- and 15 others that cannot be used')
+  expect(usual.join('').length).toBeLessThan(10_000)
+  expect(await told({ query: 'job 7' })).toHaveLength(11 + 8) // every number with a 7
 })

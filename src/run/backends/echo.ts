@@ -3,6 +3,9 @@ import type { AgentEvent, Backend, Turn } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
 import { stopped } from '../ends.ts'
 
+/** The gateway tells agents the time; people know it. */
+const timeTold = /^\[Gateway: it is [^\]\n]*\]\n\n/
+
 export interface EchoParts {
   readonly clock: Clock
   /** Between two words, so that it streams as a real agent does. */
@@ -14,7 +17,7 @@ export interface EchoParts {
 export function openEcho({ clock, pauseMs, introduction }: EchoParts): Backend {
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     yield { type: 'started', session: turn.session?.id ?? null }
-    const heard = `You said:\n\n${turn.prompt}`
+    const heard = `You said:\n\n${turn.prompt.replace(timeTold, '')}`
     const text = turn.session?.resume ? heard : `${introduction}\n\n${heard}`
     // At most 40 steps, however long the text is.
     const step = Math.max(8, Math.ceil(text.length / 40))
