@@ -54,6 +54,7 @@ test('a long draft arrives word by word and looks the same as its final', async 
   }
   peer.say({ type: 'draft', id, text })
   await shows('.prose p', 'Really.')
+  await shows('.hl-kwd', 'let')
   const draft = await page.innerHTML('.prose')
   await page.reload()
   const again = await stage.peer(1)
@@ -65,7 +66,7 @@ test('a long draft arrives word by word and looks the same as its final', async 
     ],
   })
   await shows('.prose p', 'Really.')
-  expect(await page.innerHTML('.prose')).toBe(draft)
+  await expect.poll(() => page.innerHTML('.prose')).toBe(draft)
   expect(trouble).toEqual([])
 })
 

@@ -28,6 +28,10 @@ export const copyText = async text => {
   area.remove()
 }
 
+/** Has something read out, wherever on the page it happened. */
+export const announce = (element, words) =>
+  element.dispatchEvent(new CustomEvent('announce', { bubbles: true, detail: words }))
+
 /** A button that copies and says so. */
 export const copyButton = (label, textOf) => {
   const button = el('button', { type: 'button', class: 'copy', 'aria-label': label }, 'Copy')
@@ -38,6 +42,7 @@ export const copyButton = (label, textOf) => {
     } catch {
       button.textContent = 'Not allowed' // the browser refused the clipboard
     }
+    announce(button, button.textContent)
     setTimeout(() => {
       button.textContent = 'Copy'
     }, 1500)

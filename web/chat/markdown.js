@@ -3,6 +3,9 @@ import DOMPurify from '/vendor/dompurify.js'
 import { Marked } from '/vendor/marked.js'
 import { copyButton, el } from './dom.js'
 
+/** The language of each block of code that can have colours. @type {WeakMap<Element, string>} */
+const languages = new WeakMap()
+
 const escaped = text =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
@@ -51,7 +54,7 @@ DOMPurify.addHook('afterSanitizeAttributes', node => {
  * @param {HTMLElement} into
  */
 export const markdownView = into => {
-  /** @type {{ raw: string, nodes: Node[] }[]} */
+  /** @type {{ raw: string, nodes: Node[], lit: boolean }[]} */
   const blocks = []
 
   const show = (text, from) => {
@@ -71,7 +74,15 @@ export const markdownView = into => {
   const add = (raw, tokens) => {
     const nodes = elementsOf(marked.parser(tokens))
     into.append(...nodes)
-    blocks.push({ raw, nodes })
+    blocks.push({ raw, nodes, lit: false })
+  }
+  /** Each block once: while it is still being written its colours would flicker, and cost more with every word. */
+  const light = finished => {
+    for (const block of finished) {
+      if (block.lit) continue
+      block.lit = true
+      for (const node of block.nodes) if (node.nodeType === Node.ELEMENT_NODE) lightIn(node)
+    }
   }
 
   return {
@@ -92,15 +103,34 @@ export const markdownView = into => {
         .map(block => block.raw)
         .join('')
       show(whole, whole.startsWith(prefix) ? settled : 0)
+      light(
+        blocks.slice(
+          0,
+          Math.max(
+            0,
+            blocks.findLastIndex(block => block.raw.trim() !== ''),
+          ),
+        ),
+      )
     },
     final(text) {
       const tokens = marked.lexer(text)
       // HTML may open in one block and close in another, and a link may be defined after its use: drawn as one.
-      if (!tokens.some(({ type }) => type === 'html' || type === 'def')) return show(text.replaceAll('\r\n', '\n'), 0)
-      clear(0)
-      add(text, tokens)
+      if (tokens.some(({ type }) => type === 'html' || type === 'def')) {
+        clear(0)
+        add(text, tokens)
+      } else show(text.replaceAll('\r\n', '\n'), 0)
+      light(blocks)
     },
   }
+}
+
+/** The colours are loaded with the first code that has a language. */
+const lightIn = async node => {
+  const blocks = [...node.querySelectorAll('pre > code')].filter(code => languages.has(code))
+  if (blocks.length === 0) return
+  const { highlight } = await import('./highlight.js')
+  for (const code of blocks) highlight(code, languages.get(code))
 }
 
 // Each block runs the way of its first letter. Inside a list item or a quotation all go the same way, so that the bullet
@@ -127,6 +157,7 @@ const frameCode = pre => {
   const code = pre.querySelector('code')
   const language = /^language-([\w+#.-]+)/.exec(code?.className ?? '')?.[1] ?? 'text'
   code?.removeAttribute('class')
+  if (code !== null && language !== 'text') languages.set(code, language)
   const frame = el('div', { class: 'code', dir: 'ltr' })
   const head = el(
     'div',

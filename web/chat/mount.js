@@ -251,6 +251,17 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     for (const { id, text, at } of unsentMessages(conversation)) talk.say(id, text, at)
   }
 
+  let speaking = 0
+  place.addEventListener(
+    'announce',
+    ({ detail }) => {
+      clearTimeout(speaking)
+      part('said').textContent = detail
+      // The same words again are news again.
+      speaking = setTimeout(() => part('said').replaceChildren(), 1500)
+    },
+    { signal },
+  )
   const seen = () => {
     if (!document.hidden) document.title = title
   }
@@ -274,6 +285,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     leave() {
       leaveDraft()
       leaving.abort()
+      clearTimeout(speaking)
       seen()
       place.replaceChildren()
     },

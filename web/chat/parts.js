@@ -68,7 +68,8 @@ const talk = `
       <button type="submit" id="send" class="round" aria-label="Send" title="Send (Enter)">${icon('up')}</button>
     </div>
     <p id="hint" class="hint">Enter sends, Shift+Enter makes a new line</p>
-  </form>`
+  </form>
+  <div id="said" class="unseen" role="status"></div>`
 
 /**
  * Fills an element with the chat; what it returns finds its parts by their names.

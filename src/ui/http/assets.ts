@@ -28,7 +28,10 @@ const vendor: readonly (readonly [path: string, file: string])[] = [
   ['/vendor/htm.js', 'htm/dist/htm.mjs'],
   ['/vendor/uplot.js', 'uplot/dist/uPlot.esm.js'],
   ['/vendor/uplot.css', 'uplot/dist/uPlot.min.css'],
+  ['/vendor/highlight/tokenize.js', '@speed-highlight/core/dist/tokenize.js'],
 ]
+/** One module for each language. */
+const vendorFolder = { path: '/vendor/highlight/languages', dir: '@speed-highlight/core/dist/languages' }
 
 /** An import map cannot be a file of its own, so the page that has one is allowed exactly these bytes inline. */
 const importMap = /<script type="importmap">([\s\S]*?)<\/script>/
@@ -49,6 +52,9 @@ export const listAssets = async (webDir: string, modulesDir: string): Promise<As
     await stat(file)
     files.set(path, file)
   }
+  const folder = join(modulesDir, vendorFolder.dir)
+  for (const name of await readdir(folder))
+    if (name.endsWith('.js')) files.set(`${vendorFolder.path}/${name}`, join(folder, name))
 
   return {
     has: path => files.has(path),

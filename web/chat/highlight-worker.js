@@ -1,0 +1,37 @@
+// Finds the words of code that get a colour, away from the page: some patterns of the library take seconds on text that was never
+// meant to be read, and whoever runs this ends it then.
+import { tokenizer } from '/vendor/highlight/tokenize.js'
+
+/** @type {Map<string, Promise<object | undefined>>} */
+const languages = new Map()
+
+const load = name => {
+  const known = languages.get(name)
+  if (known !== undefined) return known
+  const loading = /^[a-z]{1,10}$/.test(name)
+    ? import(`/vendor/highlight/languages/${name}.js`).then(module => module.default).catch(() => undefined)
+    : Promise.resolve(undefined)
+  languages.set(name, loading)
+  return loading
+}
+
+/** Text in pieces, each with what it is; null: plain. */
+const tokensOf = async (code, language) => {
+  const tokens = []
+  const put = (text, type = null) => {
+    const last = tokens.at(-1)
+    if (text === '') return
+    if (last !== undefined && last[1] === type) last[0] += text
+    else tokens.push([text, type])
+  }
+  const steps = tokenizer(code, language, put)
+  // One language may hold another, which is asked for on the way.
+  for (let step = steps.next(); !step.done; ) step = steps.next(await load(step.value))
+  return tokens
+}
+
+addEventListener('message', async ({ data: { code, language } }) => {
+  await load(language)
+  postMessage({ type: 'began' })
+  postMessage({ type: 'ended', tokens: await tokensOf(code, language) })
+})
