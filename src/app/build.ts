@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { subAgentLimits } from '../base/agents.ts'
+import type { AttachmentsDesk } from '../base/attachments.ts'
 import type { ChatAdapter } from '../base/chat.ts'
 import { readPlace } from '../base/place.ts'
 import type { Signal, Tell } from '../base/signal.ts'
@@ -131,7 +132,7 @@ export async function buildGateway(parts: BuildParts) {
     memory: remembering.memory,
     status: () => report.status(),
   })
-  const { webchat, farChats, connected, listen } = await openChats({
+  const { webchat, uploads, farChats, connected, listen } = await openChats({
     ...{ live, clock, tell, chats, ledgers, inbox, outbox, intake, gate, commands, attached, bug },
   })
   listeners.push(listen)
@@ -192,6 +193,7 @@ export async function buildGateway(parts: BuildParts) {
     skills,
     mission: mission.desk,
     talks,
+    attachments: { take: uploads.take, uploaded: uploads.uploaded, sent: attached.download } satisfies AttachmentsDesk,
     settings: once(async () => {
       const { openSettings } = await import('./settings.ts')
       return openSettings({ live, keeper: remembering.keeper })
@@ -204,7 +206,11 @@ export async function buildGateway(parts: BuildParts) {
     deliver,
     /** Chats that anybody can write to while nobody is let in. */
     ownerless: () => ownerlessChats(farChats, live.current().gate, pairing.anybody()),
-    forgetOld: ledgers.forgetOld,
+    async forgetOld(signal: AbortSignal) {
+      const gone = await ledgers.forgetOld(signal)
+      await uploads.tidy()
+      return gone
+    },
     async flush() {
       await scratch.tidied()
       await ledgers.flush()

@@ -1,10 +1,11 @@
 // The chats of this gateway, and what they ask of its other parts.
+import { randomUUID } from 'node:crypto'
 import type { ChatAdapter, Letter } from '../base/chat.ts'
 import type { NewEvent, Standing } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { Signal, Tell } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { chats as knownChats } from '../chat/index.ts'
+import { chats as knownChats, openUploads } from '../chat/index.ts'
 import type { openGate, openIntake } from '../intake/index.ts'
 import { finalKey, type openAttached } from '../send/index.ts'
 import type { gatewayCommands } from './commands.ts'
@@ -21,7 +22,7 @@ export interface ChatsParts {
   readonly tell: Tell
   /** To be filled. */
   readonly chats: Map<string, ChatAdapter>
-  readonly ledgers: Pick<Ledgers, 'shelf' | 'history' | 'talks' | 'usage' | 'chatStates'>
+  readonly ledgers: Pick<Ledgers, 'shelf' | 'history' | 'talks' | 'usage' | 'chatStates' | 'uploadBook'>
   readonly inbox: Lanes<NewEvent>
   readonly outbox: Lanes<Letter>
   readonly intake: ReturnType<typeof openIntake>
@@ -33,8 +34,11 @@ export interface ChatsParts {
 
 export async function openChats(parts: ChatsParts) {
   const { live, clock, tell, chats, inbox, outbox, intake, gate, commands, attached, bug } = parts
-  const { shelf, history, talks, usage, chatStates } = parts.ledgers
+  const { shelf, history, talks, usage, chatStates, uploadBook } = parts.ledgers
+  const config = live.current()
+  const uploads = openUploads({ workspace: config.configDir, clock, newId: randomUUID, book: uploadBook })
   const webchat = knownChats.webchat({
+    attach: uploads.attach,
     change: intake.change,
     stop: inbox.stop,
     deliverWaiting: lane => soon(outbox.wake(lane), clock),
@@ -50,7 +54,6 @@ export async function openChats(parts: ChatsParts) {
   })
   chats.set(webchat.name, webchat)
 
-  const config = live.current()
   const settings = discordSettings(config)
   const discord = settings && {
     ...{ ...settings, clock, chance: Math.random, tell, change: intake.change, sent: shelf.sent, broke: bug },
@@ -67,6 +70,7 @@ export async function openChats(parts: ChatsParts) {
 
   return {
     webchat,
+    uploads,
     /** Those that have a far side, which may be out of reach. */
     farChats: [...chats.keys()].filter(name => name !== webchat.name),
     /** Resolves when every one of them has reached it. */

@@ -318,6 +318,7 @@ async function listen(
         talks: gateway.talks,
         settings: gateway.settings,
         logs: gateway.logs,
+        attachments: gateway.attachments,
         warn: (fields, text) => log.warn(fields, text),
       },
       signal,

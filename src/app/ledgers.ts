@@ -14,6 +14,7 @@ import {
   openShelf,
   openSubAgentBook,
   openTalks,
+  openUploadBook,
   openUsage,
 } from '../store/index.ts'
 import type { LiveConfig } from './live.ts'
@@ -46,10 +47,11 @@ export function openLedgers({ live, db, clock, tell }: LedgersParts) {
   const usage = openUsage(db, clock)
   const chatStates = openChatStates(db, clock)
   const book = openSubAgentBook(db, clock)
+  const uploadBook = openUploadBook(db, clock)
   const pairing = openPairing(db, clock, below => randomInt(below))
 
   return {
-    ...{ shelf, sessions, history, talks, conversations, usage, chatStates, book, pairing },
+    ...{ shelf, sessions, history, talks, conversations, usage, chatStates, book, uploadBook, pairing },
     async forgetOld(signal: AbortSignal) {
       const cutoff = clock.now() - live.current().retentionDays * day
       await book.forgetBefore(cutoff)

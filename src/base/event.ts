@@ -22,6 +22,8 @@ export interface Attachment {
   readonly path: string
   readonly bytes: number
   readonly type: string
+  /** By which it can be fetched again, in WebChat. */
+  readonly id?: string
   /** Why it could not be fetched; then there is nothing at the path. */
   readonly missing?: string
 }
@@ -211,6 +213,7 @@ export type RefusalReason =
   | 'too-long'
   | 'empty'
   | 'not-stored'
+  | 'not-attached'
   | 'cancelled'
   /** Not let in; an empty reason means that it was told so before and hears nothing more. */
   | 'stranger'

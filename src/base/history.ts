@@ -10,5 +10,14 @@ export interface Said {
   readonly ok: boolean
   /** Where anybody can speak: who did. */
   readonly sender?: { readonly author: Author; readonly standing: Standing }
+  /** Files that came with a message. */
+  readonly attachments?: readonly {
+    readonly id?: string
+    readonly name: string
+    readonly bytes: number
+    readonly type: string
+  }[]
+  /** Files of the workspace that went out with an answer. */
+  readonly files?: readonly string[]
   readonly state: 'waiting' | 'running' | 'answered' | 'failed' | 'refused'
 }

@@ -16,6 +16,8 @@ export interface NewMessage {
   readonly conversation: string
   readonly text: string
   readonly id: string
+  /** Ids of files that were uploaded before. */
+  readonly attachments?: readonly string[]
 }
 
 export type MessageReply =
@@ -26,6 +28,7 @@ export type MessageReply =
       readonly id: string
       readonly text: string
       readonly ok: boolean
+      readonly files?: readonly string[]
       /** Called once, with whether the answer left this machine: the outbox keeps what did not. */
       delivered(sent: boolean): void
     }

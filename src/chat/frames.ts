@@ -1,13 +1,19 @@
 // The wire of WebChat: what clients may say, checked, and what they are told.
 import * as v from 'valibot'
+import { attachmentId, mostAttachments } from '../base/attachments.ts'
 import type { Said } from '../base/history.ts'
 import { excerpt } from '../base/scrub.ts'
 
 // Half a surrogate pair cannot be stored, so two such ids would become one.
 const id = v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Cs}]{1,128}$/u))
 
+const attachments = v.pipe(
+  v.array(v.pipe(v.string(), v.regex(attachmentId))),
+  v.maxLength(mostAttachments, `at most ${mostAttachments} attachments`),
+)
+
 const clientFrame = v.variant('type', [
-  v.object({ type: v.literal('message'), id, text: v.string() }),
+  v.object({ type: v.literal('message'), id, text: v.string(), attachments: v.exactOptional(attachments) }),
   v.object({ type: v.literal('edit'), id, text: v.string() }),
   v.object({ type: v.literal('cancel'), id }),
   v.object({ type: v.literal('stop') }),
@@ -19,7 +25,12 @@ export type ServerFrame =
   | { readonly type: 'hello'; readonly conversation: string }
   | { readonly type: 'accepted'; readonly id: string }
   | { readonly type: 'refused'; readonly id: string | null; readonly reason: string }
-  | { readonly type: 'said'; readonly id: string; readonly text: string }
+  | {
+      readonly type: 'said'
+      readonly id: string
+      readonly text: string
+      readonly attachments?: NonNullable<Said['attachments']>
+    }
   | { readonly type: 'waiting'; readonly id: string; readonly position: number }
   | { readonly type: 'draft'; readonly id: string; readonly text: string }
   | {
@@ -28,7 +39,13 @@ export type ServerFrame =
       readonly label: string
       readonly phase: 'started' | 'ended' | 'failed' | 'notice'
     }
-  | { readonly type: 'final'; readonly id: string; readonly text: string; readonly ok: boolean }
+  | {
+      readonly type: 'final'
+      readonly id: string
+      readonly text: string
+      readonly ok: boolean
+      readonly files?: readonly string[]
+    }
   | { readonly type: 'history'; readonly messages: readonly Said[]; readonly older: number | null }
 
 export type Parsed =

@@ -3,6 +3,7 @@ import type { DiscordParts } from './discord/adapter.ts'
 import { openWebchat } from './webchat.ts'
 
 export { lookAtDiscord } from './discord/look.ts'
+export { openUploads } from './uploads.ts'
 
 export const chats = {
   webchat: openWebchat,

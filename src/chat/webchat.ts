@@ -1,12 +1,24 @@
 // WebChat: the chat of the browser page, the terminal and other programs, over WebSocket or HTTP.
 
 import { type ChatAdapter, eventOfLetter, type Letter, type Outgoing, type Posted } from '../base/chat.ts'
-import type { Accepted, Changed, Duplicate, EventSink, Message, NewEvent, Place, Refused } from '../base/event.ts'
+import type {
+  Accepted,
+  Attachment,
+  Changed,
+  Duplicate,
+  EventSink,
+  Message,
+  NewEvent,
+  Place,
+  Refused,
+} from '../base/event.ts'
 import type { MessageReply, NewMessage, Socket } from '../base/socket.ts'
 import type { Stretch } from '../base/talks.ts'
 import { type ClientFrame, parseFrame, type ServerFrame } from './frames.ts'
 
 export interface WebchatParts {
+  /** The files that a message brings along, by their ids; null: some are not there (any more). */
+  attach(conversation: string, ids: readonly string[], eventKey: string): Promise<readonly Attachment[] | null>
   /** Edits (null: cancels) a waiting message. */
   change(key: string, message: NewEvent | null): Promise<Changed>
   stop(lane: string): boolean
@@ -42,6 +54,12 @@ interface Client {
   reached(): Promise<boolean>
 }
 
+const notAttached: Refused = {
+  type: 'refused',
+  why: 'not-attached',
+  reason: 'Not attached: a file of this message is not there (any more). Please attach it again.',
+}
+
 export function openWebchat(parts: WebchatParts): Webchat {
   const name = 'webchat'
   const rooms = new Map<string, Set<Client>>()
@@ -56,11 +74,15 @@ export function openWebchat(parts: WebchatParts): Webchat {
 
   const laneOf = (conversation: string) => `${name}:${conversation}`
   const keyOf = (conversation: string, id: string) => `${name}:${conversation}:${id}`
-  const eventOf = (conversation: string, id: string, text: string): NewEvent => ({
+  const eventOf = (conversation: string, id: string, text: string, attachments: readonly Attachment[]): NewEvent => ({
     key: keyOf(conversation, id),
     lane: laneOf(conversation),
-    // Whoever holds the token is the owner of this gateway.
-    what: { kind: 'message', id, text, author: { id: 'owner', name: 'owner', owner: true } } satisfies Message,
+    what: {
+      ...{ kind: 'message', id, text },
+      // Whoever holds the token is the owner of this gateway.
+      author: { id: 'owner', name: 'owner', owner: true },
+      ...(attachments.length === 0 ? {} : { attachments }),
+    } satisfies Message,
     replyTo: { chat: name, conversation },
     source: name,
   })
@@ -79,18 +101,37 @@ export function openWebchat(parts: WebchatParts): Webchat {
   }
 
   /** Who listens in the same conversation elsewhere sees what was asked, not only what is answered. */
-  const tellOthers = (conversation: string, but: Client | null, { id, text }: { id: string; text: string }) => {
-    for (const client of everyone(conversation)) if (client !== but) client.send({ type: 'said', id, text })
+  const tellOthers = (conversation: string, but: Client | null, { what }: NewEvent) => {
+    if (what.kind !== 'message') return
+    const { id, text, attachments = [] } = what
+    const files = attachments.map(({ path: _, missing: __, ...file }) => file)
+    const frame: ServerFrame = { type: 'said', id, text, ...(files.length === 0 ? {} : { attachments: files }) }
+    for (const client of everyone(conversation)) if (client !== but) client.send(frame)
   }
 
-  const offer = async (event: NewEvent): Promise<Accepted | Duplicate | Refused> =>
-    sink
+  /** The event of a message, with its files; null: one of them is not there. */
+  async function eventFor({ conversation, id, text, attachments = [] }: NewMessage): Promise<NewEvent | null> {
+    const files = attachments.length === 0 ? [] : await parts.attach(conversation, attachments, keyOf(conversation, id))
+    return files && eventOf(conversation, id, text, files)
+  }
+
+  /** An edit changes the words; the files stay. */
+  async function editedEvent(conversation: string, id: string, text: string): Promise<NewEvent> {
+    const waiting = await parts.waiting(laneOf(conversation))
+    const what = waiting.find(({ event }) => event.key === keyOf(conversation, id))?.event.what
+    return eventOf(conversation, id, text, (what?.kind === 'message' && what.attachments) || [])
+  }
+
+  const offer = async (event: NewEvent | null): Promise<Accepted | Duplicate | Refused> => {
+    if (event === null) return notAttached
+    return sink
       ? sink(event)
       : {
           type: 'refused',
           why: 'stopping',
           reason: 'Stopping: I take no messages right now. Please try again in a moment.',
         }
+  }
 
   /** Positions move up when something before them ends or goes. */
   async function tellPositions(conversation: string): Promise<void> {
@@ -102,22 +143,23 @@ export function openWebchat(parts: WebchatParts): Webchat {
   async function heard(conversation: string, client: Client, frame: ClientFrame): Promise<void> {
     switch (frame.type) {
       case 'message': {
-        const answer = await offer(eventOf(conversation, frame.id, frame.text))
+        const event = await eventFor({ conversation, ...frame })
+        const answer = await offer(event)
         if (answer.type === 'refused') return void client.send({ type: 'refused', id: frame.id, reason: answer.reason })
         client.send({ type: 'accepted', id: frame.id })
-        if (answer.type === 'accepted') tellOthers(conversation, client, frame)
+        if (answer.type === 'accepted' && event) tellOthers(conversation, client, event)
         if (answer.type === 'accepted' && answer.position > 0)
           tellAll(conversation, { type: 'waiting', id: frame.id, position: answer.position })
         return
       }
       case 'edit':
       case 'cancel': {
-        const edited = frame.type === 'edit' ? eventOf(conversation, frame.id, frame.text) : null
+        const edited = frame.type === 'edit' ? await editedEvent(conversation, frame.id, frame.text) : null
         const answer = await parts.change(keyOf(conversation, frame.id), edited)
         if (!answer.changed) client.send({ type: 'action', id: frame.id, label: answer.reason, phase: 'failed' })
-        else if (frame.type === 'edit') {
+        else if (edited) {
           client.send({ type: 'accepted', id: frame.id })
-          tellOthers(conversation, client, frame)
+          tellOthers(conversation, client, edited)
         } else {
           tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
           tellWaiters(keyOf(conversation, frame.id))
@@ -158,7 +200,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
     const frame: ServerFrame =
       message.kind === 'notice'
         ? { type: 'action', id, label: message.text, phase: 'notice' }
-        : { type: 'final', id, text: message.text, ok: message.ok }
+        : { type: 'final', id, text: message.text, ok: message.ok, ...(message.files && { files: message.files }) }
     if (!(await deliver(conversation, message.key, frame))) return { type: 'absent' }
     if (message.kind === 'final') await tellPositions(conversation)
     return posted
@@ -194,13 +236,14 @@ export function openWebchat(parts: WebchatParts): Webchat {
       catchUp(conversation, client).catch(broke)
     },
 
-    async message({ conversation, id, text }, wait, signal) {
-      const event = eventOf(conversation, id, text)
-      const waiter = wait ? waitFor(event.key, id, signal) : null
+    async message(message, wait, signal) {
+      const { conversation, id } = message
+      const event = await eventFor(message)
+      const waiter = wait ? waitFor(keyOf(conversation, id), id, signal) : null
       try {
         const answer = await offer(event)
         if (answer.type === 'refused') return { type: 'refused', id, why: answer.why, reason: answer.reason }
-        if (answer.type === 'accepted') tellOthers(conversation, null, { id, text })
+        if (answer.type === 'accepted' && event) tellOthers(conversation, null, event)
         if (!waiter)
           return { type: 'accepted', id, conversation, position: answer.type === 'accepted' ? answer.position : 0 }
         if (answer.type === 'duplicate') waiter.look()
@@ -242,7 +285,8 @@ export function openWebchat(parts: WebchatParts): Webchat {
     const delivered = (sent: boolean) => {
       if (sent) parts.fetched(eventKey).catch(parts.broke)
     }
-    return { type: 'final', id, text: letter.text, ok: letter.ok, delivered }
+    const { text, ok, files } = letter
+    return { type: 'final', id, text, ok, ...(files && { files }), delivered }
   }
 
   /** What was not delivered yet comes first, then what was said before, then what still waits. */

@@ -1,7 +1,8 @@
 // Files that the agent sends along: those of the workspace that its answer links to, and no others.
 import { realpathSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { Download } from '../base/attachments.ts'
 import { isConfigFile } from '../base/config-files.ts'
 
 export interface Attached {
@@ -11,6 +12,8 @@ export interface Attached {
   maySend(path: string): boolean
   /** Null: it is not there any more, or may not be sent. */
   read(path: string): Promise<Uint8Array | null>
+  /** The same, for a page. */
+  download(path: string): Promise<Download | null>
 }
 
 const most = { files: 10, bytes: 10 * 1024 * 1024 }
@@ -31,7 +34,16 @@ export function openAttached(workspace: string): Attached {
       return null // It is not there.
     }
   }
+  const read = async (path: string): Promise<Uint8Array | null> => {
+    const file = find(path)
+    return file === null ? null : readFile(file).catch(() => null)
+  }
   return {
+    read,
+    async download(path) {
+      const bytes = path.includes('\0') ? null : await read(path)
+      return bytes && { name: basename(path), bytes: bytes.length, content: () => once(bytes) }
+    },
     linkedIn(text) {
       const found = new Set<string>()
       for (const target of targetsIn(text)) {
@@ -41,11 +53,11 @@ export function openAttached(workspace: string): Attached {
       return [...found]
     },
     maySend: path => find(path) !== null,
-    async read(path) {
-      const file = find(path)
-      return file === null ? null : readFile(file).catch(() => null)
-    },
   }
+}
+
+async function* once<T>(value: T) {
+  yield value
 }
 
 /** Hidden files, our own state, and the configuration, in which there may be secrets. */

@@ -27,6 +27,7 @@ const refusals: Record<RefusalReason, true> = {
   'too-long': true,
   empty: true,
   'not-stored': true,
+  'not-attached': true,
   stranger: true,
   'too-fast': true,
   'over-budget': true,

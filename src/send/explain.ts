@@ -61,6 +61,8 @@ export function explainRefusal(why: RefusalReason, { depth, max }: { depth?: num
       return 'Empty: there is no text in this message. Please write what you want to ask.'
     case 'cancelled':
       return 'Cancelled: this message was taken back before it was answered. Please send it anew if you want it after all.'
+    case 'not-attached':
+      return 'Not attached: a file of this message is not there (any more). Please attach it again.'
     case 'stranger':
       return 'Not allowed: I only answer people whom my owner has let in. Please ask to be let in.'
     case 'too-fast':

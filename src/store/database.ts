@@ -207,6 +207,16 @@ export const migrations: readonly string[] = [
      DELETE FROM steps WHERE event = old.id;
      DELETE FROM prompts WHERE event = old.id;
    END;`,
+  // Files attached in WebChat, and the key of the event that each belongs to.
+  `CREATE TABLE uploads (
+     id TEXT PRIMARY KEY,
+     conversation TEXT NOT NULL,
+     name TEXT NOT NULL,
+     type TEXT NOT NULL,
+     bytes INTEGER NOT NULL,
+     at INTEGER NOT NULL,
+     event TEXT
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 interface Job {

@@ -102,8 +102,9 @@ export function said({ box, key, state, body, at }: Row): Said | null {
     const { what, standing } = JSON.parse(body) as NewEvent
     if (what.kind !== 'message' && what.kind !== 'command') return null
     const sender = standing && { sender: { author: what.author, standing } }
-    const { id, text } = what
-    return { id, role: 'user', text, at, ok: true, ...sender, state: shown[state as keyof typeof shown] }
+    const { id, text, attachments } = what
+    const files = attachments && { attachments: attachments.map(({ path: _, missing: __, ...file }) => file) }
+    return { id, role: 'user', text, at, ok: true, ...sender, ...files, state: shown[state as keyof typeof shown] }
   }
   const letter = JSON.parse(body) as Letter
   if (letter.kind !== 'final') return null
@@ -113,6 +114,7 @@ export function said({ box, key, state, body, at }: Row): Said | null {
     text: letter.text,
     at,
     ok: letter.ok,
+    ...(letter.files && { files: letter.files }),
     state: letter.ok ? 'answered' : 'failed',
   }
 }

@@ -24,6 +24,7 @@ export { type Counts, openShelf } from './shelf.ts'
 export { openSubAgentBook } from './subagents.ts'
 export { openTalks } from './talks.ts'
 export { openTimeline } from './timeline.ts'
+export { openUploadBook } from './uploads.ts'
 export { openUsage, type UsageBook } from './usage.ts'
 
 /** Loaded when somebody looks at the log, which most who start a gateway never do. */

@@ -263,7 +263,7 @@ test('everything can be reached by keyboard, has a name, and shows where the foc
   await stage.peer()
   const names: string[] = []
   await page.evaluate('document.body.tabIndex = -1; document.body.focus()')
-  for (let i = 0; i < 6; i += 1) {
+  for (let i = 0; i < 7; i += 1) {
     await page.keyboard.press('Tab')
     const focused = page.locator(':focus')
     names.push((await focused.ariaSnapshot()).split('\n')[0] ?? '')
@@ -279,6 +279,7 @@ test('everything can be reached by keyboard, has a name, and shows where the foc
     expect.stringContaining('link "Mission Control"'),
     expect.stringContaining('button "New chat"'),
     expect.stringContaining('searchbox "Search in all chats"'),
+    expect.stringContaining('button "Attach files"'),
     expect.stringContaining('textbox "Your message"'),
     expect.stringContaining('button "Send"'),
   ])

@@ -1,4 +1,6 @@
 // The chat as a page of Mission Control and alone, before the whole gateway: conversations, search, code, files.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { token } from '../harness/gateway.ts'
@@ -10,8 +12,7 @@ const say = async (page: Page, text: string) => {
 }
 const answers = (page: Page) => page.locator('.prose').allInnerTexts()
 const titles = (page: Page) => page.locator('.chats .title:visible').allInnerTexts()
-const connected = (page: Page) =>
-  expect.poll(() => page.locator('[id$=connection][role=status]').last().textContent()).toBe('connected')
+const connected = (page: Page) => expect.poll(() => page.locator('#chat-connection').textContent()).toBe('connected')
 
 /** As a program would. */
 const post = async ({ gateway }: Place, conversation: string, text: string, wait = true) => {
@@ -145,4 +146,147 @@ test('a word said long ago is found, and the talk opens there, with the way back
   }
   expect(await page.getByRole('button', { name: 'Show older' }).count()).toBe(0)
   expect(trouble).toEqual([])
+})
+
+const dot = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR42mOwj76JBzGMSmNDAIkLkO2gqFV9AAAAAElFTkSuQmCC',
+  'base64',
+)
+
+test('files are chosen, pasted and dropped, go to the agent, and are there after a reload', async () => {
+  const place = await openPlace()
+  const { page, trouble } = await place.visit('chat')
+  await page.setInputFiles('input[type=file]', [
+    { name: 'dot.png', mimeType: 'image/png', buffer: dot },
+    { name: '../evil <b>.html', mimeType: 'text/html', buffer: Buffer.from('<script>alert(1)</script>') },
+  ])
+  await expect.poll(() => page.locator('.attached .picture img').count()).toBe(1)
+  const give = (how: 'paste' | 'drop', name: string) =>
+    page.evaluate(`{
+      const data = new DataTransfer()
+      data.items.add(new File(['from ${how}'], '${name}', { type: 'text/plain' }))
+      const target = document.querySelector('textarea')
+      target.dispatchEvent('${how}' === 'paste'
+        ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
+        : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))
+    }`)
+  await give('paste', 'pasted.txt')
+  await give('drop', 'dropped.txt')
+  await expect.poll(() => page.locator('.attached a').count()).toBe(4)
+  await page.getByRole('button', { name: 'Remove pasted.txt' }).click()
+  await expect.poll(() => page.locator('.attached li').count()).toBe(3)
+  await picture(page, 'attaching')
+  // A draft keeps its files too.
+  await page.fill('textarea', 'what is this?')
+  await page.waitForTimeout(600)
+  await page.reload()
+  await expect.poll(() => page.locator('.attached li').count()).toBe(3)
+  await page.press('textarea', 'Enter')
+  await expect.poll(() => answers(page)).toEqual(['turn 1: what is this?'])
+  expect(await page.locator('.attached li').count()).toBe(0)
+  const names = () => page.locator('.question .file bdi').allInnerTexts()
+  expect(await names()).toEqual(['_evil _b_.html', 'dropped.txt'])
+
+  const { prompt } = (await page.evaluate('fetch("/api/event?id=1").then(answer => answer.json())')) as {
+    prompt: { text: string }
+  }
+  const lines = prompt.text.split('\n')
+  expect(lines[0]).toMatch(/^\[Attached: files\/in\/web-[\w-]+\/dot\.png \(image\/png, \d+ bytes\)\]$/)
+  expect(lines[1]).toMatch(/\/_evil _b_\.html \(text\/html, 25 bytes\)\]$/)
+  expect(lines.at(-1)).toBe('what is this?')
+  const [, path = ''] = /Attached: (\S+dropped\.txt)/.exec(prompt.text) ?? []
+  expect(readFileSync(place.path(path), 'utf8')).toBe('from drop')
+
+  // A page that is uploaded is handed out as a file, and never shown.
+  const link = (await page.locator('.question a.file').first().getAttribute('href')) ?? ''
+  const [shown] = await Promise.all([page.waitForEvent('download'), page.evaluate(`location.assign('${link}')`)])
+  expect(shown.suggestedFilename()).toBe('_evil _b_.html')
+  await page.reload()
+  await expect.poll(names).toEqual(['_evil _b_.html', 'dropped.txt'])
+  await expect
+    .poll(() => page.locator('.question img').evaluate(node => (node as { naturalWidth?: number }).naturalWidth))
+    .toBe(10)
+
+  // And the other way: what the agent links to.
+  await say(page, '[[write:out.txt|made by the agent]] see [the file](out.txt)')
+  await expect.poll(() => page.locator('.answer a.file').count()).toBe(1)
+  const [sent] = await Promise.all([page.waitForEvent('download'), page.click('.answer a.file')])
+  expect(readFileSync(await sent.path(), 'utf8')).toBe('made by the agent\n')
+  await picture(page, 'files')
+  expect(trouble).toEqual([])
+})
+
+test('what cannot be attached says why, and nothing that was written is lost', async () => {
+  const place = await openPlace()
+  const { page } = await place.visit('chat')
+  await connected(page)
+  await page.fill('textarea', 'with a large file')
+  const large = place.path('large.bin')
+  writeFileSync(large, Buffer.alloc(26 * 1024 * 1024))
+  await page.setInputFiles('input[type=file]', large)
+  await expect
+    .poll(() => page.locator('.attached .why').textContent())
+    .toBe('large.bin: too large, a file may have 25 MB.')
+  await page.press('textarea', 'Enter')
+  expect(await page.inputValue('textarea')).toBe('with a large file')
+  expect(await page.locator('.hint').textContent()).toBe('A file could not be uploaded: remove it, or try again.')
+  await page.getByRole('button', { name: 'Remove large.bin' }).click()
+  await page.route('**/api/attachments**', route => route.abort())
+  await page.setInputFiles('input[type=file]', { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') })
+  await expect.poll(() => page.locator('.attached .why').textContent()).toContain('the gateway cannot be reached')
+  await page.unroute('**/api/attachments**')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await expect.poll(() => page.locator('.attached a.file').count()).toBe(1)
+  const many = Array.from({ length: 12 }, (_, i) => ({
+    name: `${i}.txt`,
+    mimeType: 'text/plain',
+    buffer: Buffer.from('x'),
+  }))
+  await page.setInputFiles('input[type=file]', many)
+  await expect.poll(() => page.locator('.hint').textContent()).toBe('At most 10 files go with one message.')
+  await expect.poll(() => page.locator('.attached a.file').count()).toBe(10)
+  await page.press('textarea', 'Enter')
+  await expect.poll(() => answers(page)).toEqual(['turn 1: with a large file'])
+})
+
+const axe = readFileSync(resolve(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8')
+
+test('axe finds nothing, in both themes, at a desk and on a phone, and nothing sticks out sideways', async () => {
+  const place = await openPlace({
+    'code.md': 'x',
+  })
+  await post(place, 'apples', 'about apples')
+  for (const [name, options] of [
+    ['dark', { colorScheme: 'dark' }],
+    ['light', { colorScheme: 'light' }],
+    ['phone', { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }],
+    ['narrow', { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true }],
+  ] as const) {
+    const { page, trouble } = await place.visit(`chat?conversation=${name}`, options)
+    await page.setInputFiles('input[type=file]', {
+      name: 'a rather long name of a file.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('x'),
+    })
+    await expect.poll(() => page.locator('.attached a.file').count()).toBe(1)
+    await say(page, 'Look: `code` and [a link](https://example.com) and **more**, with [the file](code.md)')
+    await expect.poll(() => page.locator('.answer a.file').count()).toBe(1)
+    await page.setInputFiles('input[type=file]', { name: 'dot.png', mimeType: 'image/png', buffer: dot })
+    await expect.poll(() => page.locator('.attached img').count()).toBe(1)
+    for (const address of [`/#/chat?conversation=${name}`, `/chat#${name}`]) {
+      if (address.startsWith('/chat')) await page.goto(place.gateway.url + address)
+      await expect.poll(() => page.locator('.answer a.file').count()).toBe(1)
+      await expect.poll(() => page.locator('.chats .title').count()).toBeGreaterThan(1)
+      await page.evaluate(axe)
+      const found = await page.evaluate(
+        'axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.map(one => [one.id, one.impact, one.nodes.map(node => node.html)]))',
+      )
+      expect(found, `${name} ${address}`).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0)
+      const { x = 0, width = 0 } = (await page.getByRole('button', { name: 'New chat' }).boundingBox()) ?? {}
+      expect(x + width, `${name} ${address}`).toBeLessThanOrEqual(page.viewportSize()?.width ?? 0)
+      await picture(page, `${name}${address.startsWith('/chat') ? '-bare' : ''}`)
+    }
+    expect(trouble).toEqual([])
+  }
 })

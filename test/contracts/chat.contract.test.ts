@@ -34,6 +34,7 @@ interface Platform {
 const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
   async webchat() {
     const chat = chats.webchat({
+      attach: async () => null,
       change: async () => ({ changed: false, reason: 'too late' }),
       stop: () => false,
       deliverWaiting: async () => undefined,

@@ -5,6 +5,8 @@ export const notConnected = 'Not connected: this cannot be changed right now.'
 /**
  * @param {{
  *   say: (text: string) => void,
+ *   hasFiles: () => boolean,
+ *   filesHindrance: () => string | null,                 why the files keep the message from going out
  *   edit: (id: string, text: string) => string | null,   why it could not be sent
  *   editLast: () => void,
  *   stop: () => void,
@@ -33,6 +35,7 @@ export const openComposer = (asked, part, signal) => {
     part('editing').hidden = editing === null
     part('send').setAttribute('aria-label', editing === null ? 'Send' : 'Save the change')
     form.classList.toggle('is-editing', editing !== null)
+    part('attach').disabled = editing !== null // an edit changes the words alone
   }
   const leaveEditing = text => {
     editing = null
@@ -42,13 +45,19 @@ export const openComposer = (asked, part, signal) => {
 
   const submit = () => {
     const text = box.value.trim()
-    if (text === '') return
     hint.textContent = usualHint
     if (editing === null) {
+      if (text === '' && !asked.hasFiles()) return
+      const why = asked.filesHindrance()
+      if (why !== null) {
+        hint.textContent = why
+        return
+      }
       fill('')
       asked.say(text)
       return
     }
+    if (text === '') return
     const hindrance = asked.edit(editing, text)
     if (hindrance === null) leaveEditing(put)
     else hint.textContent = hindrance

@@ -57,7 +57,7 @@ export const forgetChat = (id, at) => {
     recentChats().filter(chat => chat.id !== id),
   )
   write(unsentKey(id), [])
-  keepDraft(id, '')
+  keepDraft(id)
   put(hiddenKey, id, at)
 }
 /** @returns {Record<string, number>} until when each is hidden */
@@ -73,19 +73,28 @@ export const markSeen = (id, at) => {
   if (readMap(seenKey)[id] !== at) put(seenKey, id, at)
 }
 
+const noDraft = { text: '', attachments: [] }
+
+/** @returns {{ text: string, attachments: { id: string, name: string, bytes: number, type: string }[] }} */
 export const draftOf = id => {
   const draft = readMap(draftsKey)[id]
-  return typeof draft === 'string' ? draft : ''
+  if (typeof draft?.text !== 'string') return noDraft
+  return { text: draft.text, attachments: filesIn(draft.attachments) }
 }
+const filesIn = list => (Array.isArray(list) ? list.filter(file => typeof file?.id === 'string') : [])
 export const chatsWithDrafts = () => new Set(Object.keys(readMap(draftsKey)))
 /** What is being written, also over a reload; too long a text is not worth the room. */
-export const keepDraft = (id, text) => {
-  if (text === draftOf(id)) return
-  put(draftsKey, id, text === '' || text.length > longestDraft ? null : text, 50)
+export const keepDraft = (id, { text, attachments } = noDraft) => {
+  const kept = text.length > longestDraft ? '' : text
+  const before = draftOf(id)
+  if (kept === before.text && attachments.length === 0 && before.attachments.length === 0) return
+  put(draftsKey, id, kept === '' && attachments.length === 0 ? null : { text: kept, attachments }, 50)
 }
 
 export const unsentMessages = conversation =>
-  read(unsentKey(conversation)).filter(one => typeof one?.id === 'string' && typeof one.text === 'string')
+  read(unsentKey(conversation))
+    .filter(one => typeof one?.id === 'string' && typeof one.text === 'string')
+    .map(one => ({ ...one, attachments: filesIn(one.attachments) }))
 
 /** What is not known here belongs to another window with the same conversation, and stays. */
 export const keepUnsent = (conversation, messages, isKnown) => {

@@ -1,8 +1,11 @@
 // Puts wire, talk, log, composer and the list of chats together, in an element of whatever page wants a chat.
+import { openAttach } from './attach.js'
 import { openBanner } from './banner.js'
 import { openChats } from './chats.js'
 import { notConnected, openComposer } from './composer.js'
-import { draftOf, keepDraft, keepUnsent, markSeen, recentChats, rememberChat, unsentMessages } from './kept.js'
+import { keepUpload, openDrafts } from './drafts.js'
+import { uploadLink } from './files.js'
+import { keepDraft, keepUnsent, markSeen, recentChats, rememberChat, unsentMessages } from './kept.js'
 import { openLog } from './log.js'
 import { buildParts } from './parts.js'
 import { openPast } from './past.js'
@@ -53,15 +56,18 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       else composer.tell(notConnected)
     },
     takeBack(id) {
-      composer.putBack(talk.find(id)?.text ?? '')
+      const { text, attachments } = talk.find(id) ?? { text: '', attachments: [] }
+      composer.putBack(text ?? '')
+      attach.replace([...attachments, ...attach.ready()])
       talk.drop(id)
       composer.focus()
     },
     retry(id) {
-      const text = talk.find(id)?.text ?? ''
+      const { text, attachments } = talk.find(id) ?? { text: '', attachments: [] }
       talk.drop(id)
-      say(text)
+      say(text ?? '', attachments)
     },
+    linkTo: ({ id }) => (conversation === null || id === undefined ? null : uploadLink(conversation, id)),
     fillGap: () => past.fillGap(),
   }
 
@@ -79,7 +85,13 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   const log = openLog({ part, turns: () => talk.turns(), asked }, signal)
   const composer = openComposer(
     {
-      say: text => say(text),
+      say(text) {
+        const attachments = attach.ready()
+        attach.replace([])
+        say(text, attachments)
+      },
+      hasFiles: () => !attach.isEmpty(),
+      filesHindrance: () => attach.hindrance(),
       edit(id, text) {
         const frame = { type: 'edit', id, text }
         if (talk.find(id)?.text === text) return null
@@ -97,6 +109,26 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       },
     },
     part,
+    signal,
+  )
+  const attach = openAttach(
+    {
+      part,
+      place,
+      conversation: () => conversation,
+      tell: words => composer.tell(words),
+      changed: () => drafts.later(),
+      late: keepUpload,
+    },
+    signal,
+  )
+  const drafts = openDrafts(
+    {
+      ...{ composer, attach, newId },
+      box: part('box'),
+      conversation: () => conversation,
+      isNew: () => talk.turns().length === 0,
+    },
     signal,
   )
   const past = openPast(
@@ -140,29 +172,30 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     if (conversation === null) return
     keepUnsent(
       conversation,
-      unaccepted().map(({ id, text, at }) => ({ id, text, at })),
+      unaccepted().map(({ id, text, attachments, at }) => ({ id, text, attachments, at })),
       id => talk.find(id) !== undefined,
     )
   }
 
-  const say = text => {
+  const say = (text, attachments) => {
     const id = newId()
-    talk.say(id, text)
+    talk.say(id, text, attachments)
     log.goToEnd()
     if (!fits({ type: 'message', id, text })) {
       talk.take({ type: 'refused', id, reason: tooLong })
       return
     }
     if (conversation !== null) {
-      keepDraft(conversation, '')
-      rememberChat(conversation, text)
+      keepDraft(conversation)
+      rememberChat(conversation, text || (attachments[0]?.name ?? ''))
       chats.draw()
     }
-    send(id, text)
+    send(talk.find(id))
   }
 
-  const send = (id, text) => {
-    const sent = wire.send({ type: 'message', id, text })
+  const send = ({ id, text, attachments }) => {
+    const ids = attachments.flatMap(file => file.id ?? [])
+    const sent = wire.send({ type: 'message', id, text, ...(ids.length === 0 ? {} : { attachments: ids }) })
     if (sent) expectAccepted(id)
     talk.keep(id, !sent && isAway())
   }
@@ -194,6 +227,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   const greet = name => {
     const isNew = conversation !== name
     conversation = name
+    attach.named()
     address.show(name)
     const first = talk.turns().find(turn => turn.text !== null)
     if (isNew && first !== undefined) rememberChat(name, first.text)
@@ -203,10 +237,10 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   function onLine({ type, retryAt = 0, code }) {
     line = type
     if (type !== 'open') talk.forgetChanges()
-    for (const { id, text } of unaccepted()) {
-      if (type === 'open') send(id, text)
-      else if (code === 1009) talk.take({ type: 'refused', id, reason: tooLong })
-      else if (isAway()) talk.keep(id, true)
+    for (const turn of unaccepted()) {
+      if (type === 'open') send(turn)
+      else if (code === 1009) talk.take({ type: 'refused', id: turn.id, reason: tooLong })
+      else if (isAway()) talk.keep(turn.id, true)
     }
     part('stop').disabled = type !== 'open'
     banner.show({ type, retryAt })
@@ -214,13 +248,13 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
 
   const enter = id => {
     composer.reset()
-    leaveDraft()
+    drafts.leave()
     if (conversation !== null) markSeen(conversation, Date.now())
     conversation = null // what is cleared now is kept: it belongs to the chat one leaves
     talk.clear()
     past.leave()
     conversation = id
-    composer.write(id === null ? '' : draftOf(id))
+    drafts.restore()
     restoreUnsent()
     address.show(id)
     chats.draw()
@@ -228,27 +262,9 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     composer.focus()
   }
 
-  /** Each conversation keeps what was being written in it. */
-  const leaveDraft = () => {
-    clearTimeout(drafting)
-    const text = composer.text()
-    if (text === null || (conversation === null && text.trim() === '')) return
-    // One that the gateway has not named yet gets a name from us.
-    const id = conversation ?? newId()
-    keepDraft(id, text)
-    // The gateway does not know of it yet, so the list would not.
-    if (text.trim() !== '' && talk.turns().length === 0) rememberChat(id, text)
-  }
-  let drafting = 0
-  part('box').addEventListener('input', () => {
-    clearTimeout(drafting)
-    drafting = setTimeout(() => conversation !== null && leaveDraft(), 400)
-  })
-  addEventListener('pagehide', leaveDraft, { signal })
-
   const restoreUnsent = () => {
     if (conversation === null) return
-    for (const { id, text, at } of unsentMessages(conversation)) talk.say(id, text, at)
+    for (const { id, text, attachments, at } of unsentMessages(conversation)) talk.say(id, text, attachments, at)
   }
 
   let speaking = 0
@@ -267,7 +283,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   }
   document.addEventListener('visibilitychange', seen, { signal })
 
-  if (conversation !== null) composer.write(draftOf(conversation))
+  drafts.restore()
   restoreUnsent()
   wire.connect()
   // A keyboard that slides over half of the page is not what one came for.
@@ -283,7 +299,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     /** Something happened in one of the conversations. */
     refresh: () => chats.refresh(),
     leave() {
-      leaveDraft()
+      drafts.leave()
       leaving.abort()
       clearTimeout(speaking)
       seen()

@@ -4,6 +4,7 @@ const icons = {
   home: 'M3 10.500 10 4l7 6.500M5 9v7h10V9',
   list: 'M3 5.500h14M3 10h14M3 14.500h9',
   plus: 'M10 4v12M4 10h12',
+  clip: 'm15.500 9-5.800 5.800a3.200 3.200 0 0 1-4.500-4.500l6.300-6.300a2.200 2.200 0 0 1 3.100 3.100l-6.200 6.200a1.100 1.100 0 0 1-1.600-1.600l5.200-5.200',
   down: 'M10 4v12M5 11l5 5 5-5',
   up: 'M10 16V4M5 9l5-5 5 5',
 }
@@ -53,7 +54,7 @@ const talk = `
       <p>Your agent works on the machine where Aetheel runs.</p>
     </section>
     <button type="button" id="older" class="older-button" hidden>Show older</button>
-    <ol id="log" class="log" role="log" aria-label="Conversation" aria-live="polite" aria-relevant="additions text"></ol>
+    <div role="log" aria-label="Conversation" aria-live="polite" aria-relevant="additions text"><ol id="log" class="log"></ol></div>
   </div>
   <div class="above-composer">
     <button type="button" id="to-end" class="to-end" hidden>${icon('down')}Newest</button>
@@ -61,7 +62,10 @@ const talk = `
   <div id="banner" class="banner" hidden><span id="banner-text"></span><button type="button" id="try-now" class="link-button">Try now</button></div>
   <form id="composer" class="composer" aria-label="Message">
     <div id="editing" class="editing" hidden><span>Editing a waiting message</span><button type="button" id="edit-discard" class="link-button">Discard</button></div>
+    <ul id="attached" class="attached" aria-label="Files to send" hidden></ul>
     <div class="field">
+      <button type="button" id="attach" class="round plain" aria-label="Attach files" title="Attach files">${icon('clip')}</button>
+      <input type="file" id="files" multiple hidden aria-label="Files">
       <label for="box" class="unseen">Your message</label>
       <textarea id="box" rows="1" dir="auto" placeholder="Write a message" autocomplete="off" enterkeyhint="send" aria-describedby="hint"></textarea>
       <button type="button" id="stop" class="round stop" aria-label="Stop the answer" title="Stop (Esc)" hidden><svg viewBox="0 0 20 20" aria-hidden="true"><rect x="6" y="6" width="8" height="8" rx="1.5"/></svg></button>

@@ -4,6 +4,7 @@
  * @typedef {{
  *   id: string,
  *   text: string | null,               null: asked elsewhere, only the answer is known
+ *   attachments: { id?: string, name: string, bytes: number }[],
  *   at: number,
  *   state: 'sending' | 'accepted' | 'waiting' | 'running' | 'answered' | 'failed' | 'refused',
  *   kept: boolean,                     while sending: nobody can take it now, it goes out with the next line
@@ -12,7 +13,7 @@
  *   draft: string,
  *   actions: { label: string, phase: string }[],
  *   note: string,
- *   answer: { text: string, ok: boolean, at: number } | null,
+ *   answer: { text: string, ok: boolean, at: number, files: string[] } | null,
  *   gap: boolean,                      there is something before it that the page does not hold
  *   change: { type: 'edit', text: string } | { type: 'cancel' } | null,   asked for, not yet confirmed
  * }} Turn
@@ -31,10 +32,11 @@ export const openTalk = ({ changed, reordered, now }) => {
   let following = null
   const find = id => turns.find(turn => turn.id === id)
 
-  const add = (id, text, state, at = now()) => {
+  const add = (id, text, state, { at = now(), attachments = [] } = {}) => {
     const turn = {
       id,
       text,
+      attachments,
       at,
       state,
       kept: false,
@@ -64,12 +66,13 @@ export const openTalk = ({ changed, reordered, now }) => {
       return turn
     },
     /** Written or edited in another window. */
-    said({ id, text }) {
+    said({ id, text, attachments }) {
       const turn = find(id)
-      if (turn === undefined) return add(id, String(text), 'accepted')
+      if (turn === undefined) return add(id, String(text), 'accepted', { attachments: listOf(attachments) })
       if (ended.has(turn.state) && turn.text !== null) return null
       if (turn.state === 'sending') turn.state = 'accepted'
       turn.text = String(text)
+      turn.attachments = listOf(attachments)
       return turn
     },
     waiting({ id, position }) {
@@ -101,9 +104,9 @@ export const openTalk = ({ changed, reordered, now }) => {
       }
       return turn
     },
-    final({ id, text, ok }) {
+    final({ id, text, ok, files }) {
       const turn = known(id)
-      end(turn, { text: String(text), ok: ok !== false, at: turn.answer?.at ?? now() })
+      end(turn, { text: String(text), ok: ok !== false, at: turn.answer?.at ?? now(), files: listOf(files) })
       for (const next of turns) {
         if (next.state !== 'waiting' || next.position === 0) continue
         next.position -= 1
@@ -147,9 +150,11 @@ export const openTalk = ({ changed, reordered, now }) => {
       order.add(turn)
       if (message.role === 'agent') {
         if (turn.text === null) turn.at = message.at ?? turn.at
-        end(turn, { text: String(message.text), ok: message.ok !== false, at: message.at ?? turn.at })
+        const files = listOf(message.files)
+        end(turn, { text: String(message.text), ok: message.ok !== false, at: message.at ?? turn.at, files })
       } else {
         turn.text = String(message.text)
+        turn.attachments = listOf(message.attachments)
         turn.at = message.at ?? turn.at
         turn.change = null
         if (turn.state === 'sending') turn.state = 'accepted'
@@ -204,8 +209,8 @@ export const openTalk = ({ changed, reordered, now }) => {
       turns = turns.slice(Math.max(0, turns.indexOf(gap)))
       reordered()
     },
-    say(id, text, at) {
-      changed(add(id, text, 'sending', at))
+    say(id, text, attachments, at) {
+      changed(add(id, text, 'sending', { at, attachments }))
     },
     /** True: it could not be sent now. False: it is on its way. */
     keep(id, kept) {
@@ -242,3 +247,5 @@ export const openTalk = ({ changed, reordered, now }) => {
     isBusy: () => turns.some(turn => turn.state === 'running' || turn.state === 'accepted'),
   }
 }
+
+const listOf = given => (Array.isArray(given) ? given : [])

@@ -1,5 +1,6 @@
 // How one turn looks: the person's message, what is going on, and the answer.
 import { copyButton, el } from './dom.js'
+import { fileList, nameIn, workspaceLink } from './files.js'
 import { markdownView } from './markdown.js'
 
 const shownActions = 4
@@ -9,15 +10,16 @@ const stoppedMark = '*Stopped.*'
 
 /**
  * @param {string} id
- * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void>} asked
+ * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void> & { linkTo: (attachment: object) => string | null }} asked
  */
 export const turnView = (id, asked) => {
-  const question = questionView()
+  const question = questionView(asked.linkTo)
   const status = el('div', { class: 'status' })
   const actions = el('ul', { class: 'actions', 'aria-label': 'What the agent does' })
   const prose = el('div', { class: 'prose' })
+  const files = el('div', {})
   const foot = el('div', { class: 'foot' })
-  const answer = el('div', { class: 'answer' }, actions, prose, foot)
+  const answer = el('div', { class: 'answer' }, actions, prose, files, foot)
   const gap = el(
     'button',
     { type: 'button', class: 'gap', hidden: true, click: () => asked.fillGap(id) },
@@ -59,6 +61,8 @@ export const turnView = (id, asked) => {
     const partial = beforeStop(turn.answer)
     const text = partial ?? shown
     markdown.final(text)
+    const sent = turn.answer.files.map(path => ({ name: nameIn(path), href: workspaceLink(path) }))
+    files.replaceChildren(...(sent.length === 0 ? [] : [fileList(sent)]))
     foot.replaceChildren(
       ...(partial === null ? [] : [el('span', { class: 'stopped' }, 'Stopped')]),
       el('time', { datetime: new Date(turn.answer.at).toISOString() }, clockOf(turn.answer.at)),
@@ -85,7 +89,7 @@ export const turnView = (id, asked) => {
       const thinking = turn.state === 'accepted' || turn.state === 'running'
       // A screen reader is told the answer once, not every word of the draft.
       answer.setAttribute('aria-busy', String(thinking))
-      question.show(turn.change?.type === 'edit' ? turn.change.text : turn.text, turn.at)
+      question.show(turn.change?.type === 'edit' ? turn.change.text : turn.text, turn)
       replaceIfOther(status, statusOf(turn))
       replaceIfOther(actions, actionLines(turn))
       showAnswer(turn)
@@ -96,10 +100,12 @@ export const turnView = (id, asked) => {
 }
 
 /** The person's words; a very long text is folded, so that the talk around it can still be read. */
-const questionView = () => {
+const questionView = linkTo => {
   const words = el('div', { dir: 'auto' })
   const more = el('button', { type: 'button', class: 'more link-button' })
-  const element = el('div', { class: 'question' }, words)
+  const files = el('section', {})
+  const element = el('div', { class: 'question' }, words, files)
+  let shownFiles = ''
   let text = null
   let unfolded = false
 
@@ -108,7 +114,7 @@ const questionView = () => {
     words.textContent = long && !unfolded ? `${beginningOf(text)} …` : text
     more.textContent = unfolded ? 'Show less' : `Show all (${text.length.toLocaleString()} characters)`
     more.setAttribute('aria-expanded', String(unfolded))
-    if (long) element.append(more)
+    if (long) words.after(more)
     else more.remove()
   }
   more.addEventListener('click', () => {
@@ -119,10 +125,17 @@ const questionView = () => {
 
   return {
     element,
-    /** @param {string | null} said @param {number} at */
-    show(said, at) {
+    /** @param {string | null} said @param {{ at: number, attachments: object[] }} turn */
+    show(said, { at, attachments }) {
       element.hidden = said === null
       element.title = new Date(at).toLocaleString()
+      const ids = attachments.map(({ id, name }) => id ?? name).join()
+      if (ids !== shownFiles) {
+        shownFiles = ids
+        files.replaceChildren(
+          ...(attachments.length === 0 ? [] : [fileList(attachments.map(one => ({ ...one, href: linkTo(one) })))]),
+        )
+      }
       if (said === null || said === text) return
       text = said
       draw()

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
-import { dropAttachments, fetchAttachments, isAllowed, safeName } from './attachments.ts'
+import { safeName } from '../file-name.ts'
+import { dropAttachments, fetchAttachments, isAllowed } from './attachments.ts'
 
 const never = new AbortController().signal
 const ends: (() => Promise<unknown>)[] = []

@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Attachment } from '../../base/event.ts'
+import { safeName } from '../file-name.ts'
 
 export interface AttachmentSeen {
   readonly id: string
@@ -113,21 +114,6 @@ const atMost = (limit: number) =>
       yield chunk
     }
   }
-
-/** A name that is only a name, on every system. */
-export function safeName(given: string): string {
-  const plain = given
-    .normalize('NFC')
-    .replace(/[^\p{L}\p{N}._ -]/gu, '_')
-    .replace(/\s+/g, ' ')
-  const [, stem = '', ending = ''] = /^(.*?)(\.[^.]{1,10})?$/su.exec(plain) ?? []
-  const short = [...stem.replace(/^[. ]+/, '')]
-    .slice(0, 50)
-    .join('')
-    .replace(/[. ]+$/, '')
-  const tail = ending.replace(/[ .]+$/, '')
-  return short === '' ? `file${tail}` : `${short}${tail}`
-}
 
 function freeName(name: string, taken: Set<string>): string {
   const dot = name.lastIndexOf('.')

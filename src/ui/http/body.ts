@@ -1,6 +1,7 @@
 // Reads the body of a POST: bounded, then parsed by a schema. Loaded with the first such request.
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
+import { attachmentId, mostAttachments } from '../../base/attachments.ts'
 import { readUpTo } from './bytes.ts'
 import { conversationName } from './conversation.ts'
 
@@ -15,6 +16,15 @@ const message = v.object({
   ),
   conversation: v.optional(
     v.pipe(v.string('must be a string'), v.regex(conversationName, 'must match [A-Za-z0-9._-]{1,64}')),
+  ),
+  attachments: v.optional(
+    v.pipe(
+      v.array(
+        v.pipe(v.string('must be a string'), v.regex(attachmentId, 'must be the id of an attachment')),
+        'must be a list',
+      ),
+      v.maxLength(mostAttachments, `must have at most ${mostAttachments} entries`),
+    ),
   ),
 })
 

@@ -21,6 +21,9 @@ export const openRoom = (bytes: number): Room => {
   }
 }
 
+/** For a body that is read into memory. */
+const bodyMs = 30_000
+
 /** Rejects when the connection breaks. What is too long is read on and dropped by Node, within the request timeout, so that the answer arrives. */
 export function readUpTo(request: IncomingMessage, limit: number): Promise<Buffer | 'too-long'>
 export function readUpTo(request: IncomingMessage, limit: number, room: Room): Promise<Buffer | 'too-long' | 'no-room'>
@@ -34,6 +37,8 @@ export function readUpTo(
     const chunks: Buffer[] = []
     let length = 0
     let dropping = false
+    // The server's own limit is made for large files.
+    const late = setTimeout(() => request.destroy(), bodyMs).unref()
     /** Whoever is handed the body gives its room back. */
     const drop = () => {
       if (dropping) return
@@ -62,6 +67,7 @@ export function readUpTo(
       reject(error)
     })
     request.on('close', () => {
+      clearTimeout(late)
       drop()
       reject(new Error('the request was cut off'))
     })

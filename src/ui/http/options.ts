@@ -2,6 +2,7 @@
 
 import type { MissionDesk } from '../../base/activity.ts'
 import type { SubAgents } from '../../base/agents.ts'
+import type { AttachmentsDesk } from '../../base/attachments.ts'
 import type { OwnFiles, SkillsDesk } from '../../base/files.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { Logs } from '../../base/logs.ts'
@@ -50,6 +51,8 @@ export interface HttpOptions {
   /** Opened with the first question; missing: their paths are not there. */
   settings?(): Promise<SettingsDesk>
   logs?(): Promise<Logs>
+  /** Missing: nothing can be attached. */
+  readonly attachments?: AttachmentsDesk
   /** Missing: there are no webhooks. */
   readonly webhook?: ReceiveWebhook
   /** The gateway's own tools for its agents; missing: there are none. */
@@ -101,7 +104,8 @@ export const defaultLimits: HttpLimits = {
   gatherMs: 30,
   statusMs: 500,
   headersMs: 10_000,
-  requestMs: 30_000,
+  /** A file of 25 MB takes its time on a slow line. */
+  requestMs: 120_000,
   keepAliveMs: 5_000,
   pingEveryMs: 30_000,
   breathEveryMs: 20_000,

@@ -5,6 +5,7 @@ import type { RefusalReason } from '../../base/event.ts'
 import type { MessageReply } from '../../base/socket.ts'
 import { approvalInWords, denialInWords } from '../pairing.ts'
 import type { Assets } from './assets.ts'
+import { attachmentRoutes } from './attachments.ts'
 import { deskRoutes } from './desks.ts'
 import { fileRoutes } from './files.ts'
 import { tokenCookie } from './guard.ts'
@@ -64,6 +65,7 @@ export const makeRoutes = (
     ...recordRoutes(options, limits),
     ...fileRoutes(options),
     ...settingsRoutes(options, limits),
+    ...attachmentRoutes(options),
     // Open as far as the token goes: they ask for a key of their own.
     ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
   }
@@ -122,10 +124,11 @@ const takeMessage = async (
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const wait = ['true', '1'].includes(url.searchParams.get('wait') ?? '')
-  const { text, id = randomUUID(), conversation = options.newConversation() } = body.value
+  const { text, id = randomUUID(), conversation = options.newConversation(), attachments } = body.value
+  const message = { conversation, text, id, ...(attachments && { attachments }) }
   let answer: MessageReply
   try {
-    answer = await options.message({ conversation, text, id }, wait, AbortSignal.any([signal, gone.signal]))
+    answer = await options.message(message, wait, AbortSignal.any([signal, gone.signal]))
   } catch (error) {
     if (gone.signal.aborted) return // nobody is there to be told
     if (signal.aborted) return replyError(exchange, 503, 'The gateway is stopping.', { 'Retry-After': '5' })
@@ -182,6 +185,7 @@ const refusalStatus: Readonly<Record<RefusalReason, number>> = {
   'too-fast': 429,
   'over-budget': 429,
   'not-stored': 503,
+  'not-attached': 400,
   cancelled: 410,
   'too-long': 413,
   empty: 400,

@@ -1,0 +1,16 @@
+// Names of files that come from outside.
+
+/** A name that is only a name, on every system. */
+export function safeName(given: string): string {
+  const plain = given
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{N}._ -]/gu, '_')
+    .replace(/\s+/g, ' ')
+  const [, stem = '', ending = ''] = /^(.*?)(\.[^.]{1,10})?$/su.exec(plain) ?? []
+  const short = [...stem.replace(/^[. ]+/, '')]
+    .slice(0, 50)
+    .join('')
+    .replace(/[. ]+$/, '')
+  const tail = ending.replace(/[ .]+$/, '')
+  return short === '' ? `file${tail}` : `${short}${tail}`
+}

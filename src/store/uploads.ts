@@ -1,0 +1,44 @@
+// Which files were attached in WebChat, and to which message each belongs.
+import type { Uploaded } from '../base/attachments.ts'
+import type { Clock } from '../base/time.ts'
+import type { Database } from './database.ts'
+
+export interface UploadBook {
+  add(conversation: string, upload: Uploaded): Promise<void>
+  find(conversation: string, id: string): Uploaded | null
+  knows(id: string): boolean
+  /** From now on they belong to that event, unless they belong to another that is kept. */
+  claim(ids: readonly string[], eventKey: string): Promise<void>
+  /** Those from before `cutoff` whose message was never sent, or is kept no longer. */
+  forgotten(cutoff: number): readonly string[]
+  remove(id: string): Promise<void>
+}
+
+export function openUploadBook(db: Database, clock: Clock): UploadBook {
+  const add = db.prepare('INSERT INTO uploads (id, conversation, name, type, bytes, at) VALUES (?, ?, ?, ?, ?, ?)')
+  const find = db.prepare('SELECT id, name, type, bytes FROM uploads WHERE id = ? AND conversation = ?')
+  const knows = db.prepare('SELECT 1 FROM uploads WHERE id = ?')
+  const claim = db.prepare(
+    `UPDATE uploads SET event = ?1 WHERE id = ?2 AND NOT EXISTS
+       (SELECT 1 FROM items WHERE box = 'in' AND key = uploads.event AND state <> 'cancelled')`,
+  )
+  const forgotten = db.prepare(
+    `SELECT id FROM uploads WHERE at < ? AND NOT EXISTS (SELECT 1 FROM items WHERE box = 'in' AND key = uploads.event)`,
+  )
+  const remove = db.prepare('DELETE FROM uploads WHERE id = ?')
+  return {
+    add: async (conversation, { id, name, type, bytes }) =>
+      void (await db.write(() => add.run(id, conversation, name, type, bytes, clock.now()))),
+    find(conversation, id) {
+      const row = find.get(id, conversation) as unknown as Uploaded | undefined
+      return row ? { id: row.id, name: row.name, bytes: row.bytes, type: row.type } : null
+    },
+    knows: id => knows.get(id) !== undefined,
+    claim: async (ids, eventKey) =>
+      void (await db.write(() => {
+        for (const id of ids) claim.run(eventKey, id)
+      })),
+    forgotten: cutoff => forgotten.all(cutoff).map(({ id }) => String(id)),
+    remove: async id => void (await db.write(() => remove.run(id))),
+  }
+}

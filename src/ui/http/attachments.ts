@@ -1,0 +1,84 @@
+// Files of WebChat over HTTP: taken as they come, and handed out so that nothing in them can run on our pages.
+import { pipeline } from 'node:stream/promises'
+import { type AttachmentsDesk, attachmentId, type Download, mostAttachmentBytes } from '../../base/attachments.ts'
+import { conversationName } from './conversation.ts'
+import type { HttpOptions } from './options.ts'
+import { type Exchange, replyError, replyJson, securityHeaders } from './reply.ts'
+import type { Route } from './route.ts'
+
+const tooLarge = 'Too large: a file may have 25 MB.'
+
+/** What a browser draws and never runs. */
+const pictures: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+}
+
+/** Without the desk there is no such path. */
+export const attachmentRoutes = ({ attachments: files }: HttpOptions): Readonly<Record<string, readonly Route[]>> =>
+  files
+    ? {
+        '/api/attachments': [
+          { method: 'GET', access: 'token', answer: exchange => handOut(exchange, files) },
+          { method: 'POST', access: 'token', answer: exchange => take(exchange, files) },
+        ],
+      }
+    : {}
+
+const take = async (exchange: Exchange, files: AttachmentsDesk): Promise<void> => {
+  const { request, url } = exchange
+  const conversation = url.searchParams.get('conversation') ?? ''
+  const name = url.searchParams.get('name') ?? ''
+  if (!conversationName.test(conversation))
+    return replyError(exchange, 400, 'Say in which conversation: ?conversation=…&name=…')
+  if (name === '' || name.length > 1000) return replyError(exchange, 400, 'Say what the file is called: &name=…')
+  if (Number(request.headers['content-length'] ?? 0) > mostAttachmentBytes) return replyError(exchange, 413, tooLarge)
+  // Broken off by us, the request stays, and what is still to come is dropped: so the answer arrives.
+  const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>
+  const taken = await files.take({ conversation, name, type: typeOf(request.headers['content-type']), body })
+  request.resume()
+  if (taken === 'too-large') replyError(exchange, 413, tooLarge)
+  else if (taken === 'no-room') replyError(exchange, 507, 'There is no room left on the disk of the gateway.')
+  else replyJson(exchange, 201, { attachment: taken })
+}
+
+const handOut = async (exchange: Exchange, files: AttachmentsDesk): Promise<void> => {
+  const { searchParams } = exchange.url
+  const file = searchParams.get('file')
+  const conversation = searchParams.get('conversation') ?? ''
+  const id = searchParams.get('id') ?? ''
+  if (file === null && !(conversationName.test(conversation) && attachmentId.test(id)))
+    return replyError(exchange, 400, 'Say which file: ?conversation=…&id=… or ?file=…')
+  const found = file === null ? await files.uploaded(conversation, id) : await files.sent(file)
+  if (found === null) return replyError(exchange, 404, 'This file is not there (any more).')
+  // One that was uploaded never changes.
+  await send(exchange, found, file === null ? 'private, max-age=86400, immutable' : 'no-cache')
+}
+
+const send = async ({ request, response }: Exchange, file: Download, caching: string): Promise<void> => {
+  const picture = pictures[/\.([^.]+)$/.exec(file.name)?.[1]?.toLowerCase() ?? '']
+  response.writeHead(200, {
+    ...securityHeaders,
+    'Content-Security-Policy': "sandbox; default-src 'none'",
+    'Cache-Control': caching,
+    'Content-Type': picture ?? 'application/octet-stream',
+    'Content-Length': file.bytes,
+    'Content-Disposition': `${picture ? 'inline' : 'attachment'}; filename*=UTF-8''${encoded(file.name)}`,
+  })
+  const content = request.method === 'HEAD' ? [] : file.content()
+  // Whoever leaves in the middle is nobody's trouble; what cannot be read on shows as a connection that breaks.
+  await pipeline(content, response).catch(() => response.destroy())
+}
+
+const encoded = (name: string): string =>
+  encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, one => `%${one.charCodeAt(0).toString(16)}`)
+
+/** What the sender says it is, if that reads like one; only agents are told. */
+const typeOf = (header: string | undefined): string => {
+  const type = header?.split(';')[0]?.trim().toLowerCase() ?? ''
+  return /^[a-z]+\/[a-z0-9.+-]{1,80}$/.test(type) ? type : 'application/octet-stream'
+}
