@@ -1,0 +1,186 @@
+// The gateway's store as it was at each moment of the story: events go through it as the gateway lets them, under a clock of its own.
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import type { Letter } from '../src/base/chat.ts'
+import { isBackground, type NewEvent } from '../src/base/event.ts'
+import type { FollowUp } from '../src/base/lanes.ts'
+import type { Signal } from '../src/base/signal.ts'
+import type { Clock } from '../src/base/time.ts'
+import { composePrompt, wordsOf } from '../src/prompt/index.ts'
+import { openLetters, wordingFor } from '../src/send/index.ts'
+import {
+  type Database,
+  openActivity,
+  openDatabase,
+  openMarks,
+  openSessions,
+  openShelf,
+  openTimeline,
+  openUsage,
+} from '../src/store/index.ts'
+import { type Chapter, openChance } from './story.ts'
+
+const day = 86_400_000
+
+export interface Past {
+  readonly db: Database
+  readonly clock: Clock
+  /** The same row of numbers each time. */
+  chance(): number
+  /** From now on it is this time. */
+  goTo(at: number): void
+  /** From its arrival to its end; its id. */
+  play(chapter: Chapter): Promise<number>
+  close(): Promise<void>
+}
+
+/** What is written is written at once: nobody crashes here. */
+export function openPast(dir: string, system: string, now: number): Past {
+  const real = openDatabase(join(dir, '.aetheel/aetheel.db'))
+  real.prepare('PRAGMA synchronous = OFF').run()
+  const direct = <T>(work: () => T): T => work()
+  const db: Database = { ...real, write: async work => work(), writeLightly: direct, mark: direct }
+  const chance = openChance(7)
+  let at = now - 22 * day
+  const clock = { now: () => at, sleep: async () => {} }
+  const shelf = openShelf(db, clock, true)
+  const sessions = openSessions(db, clock, () => {})
+  const timeline = openTimeline(db, clock)
+  const usage = openUsage(db, clock)
+  const marks = openMarks(db, clock)
+  const activity = openActivity({
+    path: join(dir, 'activity-log.json'),
+    now: clock.now,
+    eventOf: timeline.eventOf,
+    failed: error => {
+      throw error
+    },
+  })
+  const lettersTo = openLetters(new Map())
+  const voice = { scrub: (text: string) => text, formatTime: (ms: number) => new Date(ms).toTimeString().slice(0, 5) }
+  const tell = (signal: Signal) => {
+    for (const one of [usage, timeline, activity]) one.listen(signal)
+  }
+  const arrived: number[] = []
+  shelf.watch('out', ({ id }) => arrived.push(id))
+
+  const accept = async (event: NewEvent): Promise<number> => {
+    const put = await shelf.put('in', event.lane, event.key, JSON.stringify(event), 'start')
+    if (put.type !== 'stored') throw new Error(`${event.key} was not stored`)
+    tell({ type: 'event-accepted', id: put.row.id, source: event.source, lane: event.lane, kind: event.what.kind })
+    return put.row.id
+  }
+
+  const sendLetters = async () => {
+    for (const id of arrived.splice(0)) {
+      at += 40
+      const [row] = await shelf.take([id], 'lightly')
+      const { place, text } = JSON.parse(row?.body ?? '') as Letter
+      tell({ type: 'letter-sent', id, place, length: text.length })
+      await shelf.settle([id], { type: 'done' })
+    }
+  }
+
+  const sessionOf = async (lane: string, backend: string) => {
+    const known = await sessions.find(lane, backend)
+    const anyId = () =>
+      'xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => Math.floor(chance() * 16).toString(16))
+    await sessions.remember(lane, backend, known?.id ?? anyId(), true)
+    return known !== null && !isBackground(lane)
+  }
+
+  const work = async (id: number, chapter: Chapter) => {
+    const { event, backend, model, tools, firstWordMs, ms, failed, movedFrom, inputTokens, outputTokens, costUsd } =
+      chapter
+    const { lane, source, what } = event
+    const begin = (name: string, resumed: boolean) => {
+      tell({ type: 'turn-began', id, lane, backend: name, attempt: 1, resumed, interrupted: false })
+      const prompt = composePrompt({ text: wordsOf(event) })
+      tell({ type: 'turn-asked', id, lane, backend: name, model, prompt, system })
+    }
+    const person = what.kind === 'message' ? what.author.id : null
+    const end = { type: 'turn-ended' as const, id, lane, source, kind: what.kind, person, detail: '' }
+    if (movedFrom !== undefined) {
+      begin(movedFrom, true)
+      at += 700
+      tell({
+        ...end,
+        backend: movedFrom,
+        model: 'opus',
+        ms: 700,
+        firstWordMs: null,
+        ok: false,
+        why: 'rate-limited',
+        usage: null,
+      })
+      tell({ type: 'turn-moved', id, lane, from: movedFrom, to: backend, why: 'rate-limited' })
+    }
+    begin(backend, await sessionOf(lane, backend))
+    const spoke = failed === 'rate-limited' || failed === 'overloaded' ? null : firstWordMs
+    const began = at
+    if (spoke !== null) {
+      at += spoke
+      tell({ type: 'turn-spoke', id, lane, afterMs: spoke })
+      for (const label of tools) {
+        at += 300
+        tell({ type: 'turn-acted', id, lane, label, phase: 'started' })
+        at += Math.round((ms - spoke) / (tools.length + 1)) - 300
+        tell({ type: 'turn-acted', id, lane, label, phase: 'ended' })
+      }
+    }
+    at = Math.max(at, began + (spoke === null ? 800 : ms))
+    const spent = failed === null ? { inputTokens, outputTokens, costUsd } : null
+    tell({ ...end, backend, model, ms: at - began, firstWordMs: spoke, ok: failed === null, why: failed, usage: spent })
+    if (failed === null) sessions.advance(lane, backend, id, null)
+  }
+
+  /** How it came out, in the words that people saw. */
+  const outcomeOf = ({ event, backend, answer, failed, movedFrom }: Chapter): readonly FollowUp[] => {
+    const instead = movedFrom === undefined ? [] : [{ backend: movedFrom, why: 'rate-limited' } as const]
+    const wording = wordingFor(
+      event.what.kind,
+      failed === null
+        ? { type: 'answered', text: answer ?? 'HEARTBEAT_OK', backend, sessionWasLost: false, instead }
+        : { type: 'failed', why: failed, detail: '', backend },
+      voice,
+    )
+    return wording ? lettersTo({ key: event.key, item: event, earlier: [] }, wording) : []
+  }
+
+  const play = async (chapter: Chapter): Promise<number> => {
+    at = Math.max(at, chapter.at)
+    const { event, failed, laterAt } = chapter
+    const { lane, what } = event
+    const id = await accept(event)
+    if (what.kind === 'cron' || what.kind === 'heartbeat') {
+      await marks.know(what.kind, what.name, '')
+      await marks.note(what.kind, what.name, { due: at, fired: at })
+    }
+    at += 30
+    await work(id, chapter)
+    if (laterAt !== undefined) {
+      tell({ type: 'turn-put-off', id, lane, why: 'rate-limited', until: laterAt })
+      await shelf.settle([id], { type: 'later', at: laterAt, retry: true })
+    } else {
+      const followUps = outcomeOf(chapter)
+      await shelf.settle(
+        [id],
+        failed === null ? { type: 'done', followUps } : { type: 'failed', why: failed, followUps },
+      )
+      await sendLetters()
+    }
+    return id
+  }
+
+  return {
+    ...{ db, clock, chance, play },
+    goTo(time) {
+      at = time
+    },
+    async close() {
+      await setImmediate() // the timeline writes a moment later
+      await activity.flush()
+      await real.close()
+    },
+  }
+}
