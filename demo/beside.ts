@@ -48,8 +48,11 @@ export async function startHelpers(past: Past, now: number): Promise<void> {
   await past.play({ ...work, event: await spawn('m7q2', 'warranties', asked), ...waits })
 }
 
+/** The last event of somebody before a time. */
+type LastOf = (author: object, before: number) => number
+
 /** By the agent, by hand, and by a guest, whose change waits. */
-export async function changeFiles(past: Past, dir: string, now: number, asked: number): Promise<void> {
+export async function changeFiles(past: Past, dir: string, now: number, lastOf: LastOf): Promise<void> {
   const changes = openChanges(past.db, past.clock)
   const files = openKeptFiles(dir)
   const kept = files.names().flatMap(file => {
@@ -72,7 +75,7 @@ export async function changeFiles(past: Past, dir: string, now: number, asked: n
   for (const { ago, before, after } of grown) {
     past.goTo(now - ago * day)
     const change = {
-      ...made,
+      ...{ ...made, events: [lastOf(people.owner, now - ago * day)] },
       file: 'memory.md',
       lane: 'webchat:desk',
       before: versionOf(before),
@@ -86,7 +89,13 @@ export async function changeFiles(past: Past, dir: string, now: number, asked: n
   await changes.record(byHand, versionOf(soul))
   past.goTo(now - 32 * minute)
   const wish = memory.replace('is lent to Kim until the end of the month', 'belongs to Kim now')
-  const byGuest = { events: [asked], lane: `discord:${workshop}`, person: people.kim.id, owner: false, aside: null }
+  const byGuest = {
+    events: [lastOf(people.kim, now)],
+    lane: `discord:${workshop}`,
+    person: people.kim.id,
+    owner: false,
+    aside: null,
+  }
   const wanted = { file: 'memory.md', before: versionOf(memory), after: versionOf(wish), ...byGuest }
   await changes.record({ ...wanted, state: 'waiting' }, versionOf(memory))
 }

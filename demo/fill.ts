@@ -5,7 +5,7 @@ import { assemble, capabilities, openWorkspace } from '../src/prompt/index.ts'
 import { changeFiles, letIn, startHelpers } from './beside.ts'
 import { openPast } from './past.ts'
 import { recordFiles } from './records.ts'
-import { people, tellStory } from './story.ts'
+import { tellStory } from './story.ts'
 
 export async function fill(dir: string, root: string, now: number): Promise<void> {
   mkdirSync(join(dir, '.aetheel'), { mode: 0o700 })
@@ -18,14 +18,15 @@ export async function fill(dir: string, root: string, now: number): Promise<void
     skills: await workspace.skills(),
   })
   const past = openPast(dir, system, now)
-  let lastOfGuest = 0
-  for (const chapter of tellStory(now, midnight)) {
-    const id = await past.play(chapter)
-    const { what } = chapter.event
-    if (what.kind === 'message' && what.author === people.kim) lastOfGuest = id
+  const events: { id: number; at: number; author: object }[] = []
+  for (const { event, ...chapter } of tellStory(now, midnight)) {
+    const id = await past.play({ event, ...chapter })
+    if (event.what.kind === 'message') events.push({ id, at: chapter.at, author: event.what.author })
   }
+  const lastOf = (author: object, before: number) =>
+    events.findLast(one => one.author === author && one.at < before)?.id ?? 0
   await startHelpers(past, now)
-  await changeFiles(past, dir, now, lastOfGuest)
+  await changeFiles(past, dir, now, lastOf)
   await letIn(past, now)
   await past.close()
 }

@@ -103,13 +103,11 @@ function openLatest(activity: Activity, isWanted: (entry: ActivityEntry) => bool
   let fresh: readonly ActivityEntry[] = []
   let read: Promise<readonly ActivityEntry[]> | null = null
   activity.follow(entry => {
-    if (isWanted(entry)) fresh = [entry, ...fresh].slice(0, most)
+    if (isWanted(entry)) fresh = oneOfEach([entry, ...fresh]).slice(0, most)
   })
   return async (): Promise<readonly ActivityEntry[]> => {
-    read ??= activity.list(null, 2000).then(all => all.filter(isWanted).slice(0, most))
-    const old = await read
-    const known = new Set(fresh.map(({ id }) => id))
-    return [...fresh, ...old.filter(({ id }) => !known.has(id))].slice(0, most)
+    read ??= activity.list(null, 2000).then(all => oneOfEach(all.filter(isWanted)).slice(0, most))
+    return oneOfEach([...fresh, ...(await read)]).slice(0, most)
   }
 }
 
@@ -130,6 +128,13 @@ function atMostEvery(ms: number, prefix: string, listener: (file: string) => voi
     else if (timer) again = true
     else tell()
   }
+}
+
+/** Of each event the first, which is the newest: what was put off has failed the moment before. */
+function oneOfEach(entries: readonly ActivityEntry[]): readonly ActivityEntry[] {
+  const nameOf = ({ event, id }: ActivityEntry) => event ?? `entry ${id}`
+  const newest = new Map(entries.toReversed().map(one => [nameOf(one), one]))
+  return entries.filter(one => newest.get(nameOf(one)) === one)
 }
 
 function excerpt({ what }: NewEvent): string {

@@ -63,6 +63,10 @@ export const dollars = usd => {
   return usd < 0.01 ? '< $0.01' : `$${usd.toFixed(2)}`
 }
 
+/** Where the lane is shown beside the words, they need not end with it. */
+export const withoutLane = (text, lane) =>
+  lane !== null && text.endsWith(` (${lane})`) ? text.slice(0, -lane.length - 3) : text
+
 export const megabytes = bytes => `${Math.round(bytes / 1e6)} MB`
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`
 

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../api.js'
 import { followLine, useEntries, useNow } from '../live.js'
 import { Ago, Badge, Empty, Head, html, Lane, Notice, Skeleton } from '../ui.js'
-import { dayOf, exactTime } from '../words.js'
+import { dayOf, exactTime, withoutLane } from '../words.js'
 
 const page = 50
 /** More than that makes a slow page; what is older can be asked for again. */
@@ -93,7 +93,7 @@ const byDay = entries => [...Map.groupBy(entries, entry => dayOf(entry.at))]
 const Line = ({ entry: { at, type, level, event, lane, text }, now }) => {
   const inside = html`
     <span class="clock">${exactTime(at)}</span>
-    <span class="grow"><span class="asked">${text}</span><span class="under">${level === 'warn' && html`<${Badge} tone="bad">warning</${Badge}> `}${type}${lane && html` · <${Lane} lane=${lane} />`}</span></span>
+    <span class="grow"><span class="asked">${withoutLane(text, lane)}</span><span class="under">${level === 'warn' && html`<${Badge} tone="bad">warning</${Badge}> `}${type}${lane && html` · <${Lane} lane=${lane} />`}</span></span>
     <span class="quiet ago"><${Ago} at=${at} now=${now} /></span>`
   return html`<li class=${level}>${
     event === null

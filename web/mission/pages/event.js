@@ -23,7 +23,7 @@ export const EventPanel = ({ id, onClose }) => {
 
 const Story = ({ event }) => {
   const now = useNow(event.endedAt === null ? 1000 : 15_000)
-  const { lane, kind, source, person, at, endedAt, attempts, asked, answer, steps, prompt, usage } = event
+  const { lane, kind, source, state, person, at, endedAt, attempts, asked, answer, steps, prompt, usage } = event
   return html`
     <dl class="facts">
       <div><dt>Where</dt><dd><${Lane} lane=${lane} /></dd></div>
@@ -41,19 +41,26 @@ const Story = ({ event }) => {
     <h3>Asked</h3>
     <div class="speech mine" dir="auto">${asked}</div>
     <h3>Timeline</h3>
-    <${Timeline} steps=${steps} />
+    <${Timeline} steps=${steps} state=${state} />
     <h3>Answer</h3>
     ${answer === null ? html`<${Empty}>None yet.</${Empty}>` : html`<div class="speech" dir="auto">${answer}</div>`}
     <h3>Exact prompt</h3>
     ${prompt === null ? html`<${Empty}>Not kept.</${Empty}>` : html`<${Prompt} ...${prompt} />`}`
 }
 
-const Timeline = ({ steps }) => {
+/** An attempt that was not the last one, or the last of an event that failed, did not end well. */
+const endedBadly = (steps, place, state) => {
+  if (steps[place].what !== 'ended') return false
+  const next = steps.slice(place + 1).find(({ what }) => ['began', 'moved', 'put off'].includes(what))
+  return next !== undefined || state === 'failed'
+}
+
+const Timeline = ({ steps, state }) => {
   if (steps.length === 0) return html`<${Empty}>Nothing was noted.</${Empty}>`
   const start = steps[0].at
   return html`<ol class="timeline">${steps.map(
     ({ at, what, detail }, place) => html`
-      <li key=${place} data-what=${what}>
+      <li key=${place} data-what=${what} class=${endedBadly(steps, place, state) ? 'bad' : ''}>
         <span class="what">${what}</span>
         <span class="when" title=${exactTime(at)}>${place === 0 ? exactTime(at) : `+${took(at - start)}`}</span>
         ${detail !== '' && html`<span class="detail">${detail}</span>`}

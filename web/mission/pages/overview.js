@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { followLine, useAnswer, useNow, useStatus } from '../live.js'
 import { Ago, Badge, Card, Empty, Head, html, Lane, Loaded } from '../ui.js'
-import { count, dollars, megabytes, moment, plural, shortCount, span, wholeDate } from '../words.js'
+import { count, dollars, megabytes, moment, plural, shortCount, span, wholeDate, withoutLane } from '../words.js'
 
 let lineState = document.body.dataset.line
 followLine(({ type }) => {
@@ -128,14 +128,12 @@ const Waiting = ({ waiting, many, now }) => html`
   </${Card}>`
 
 /** The lane stands below. */
-const withoutLane = ({ text, lane }) => (lane === null ? text : text.replace(` (${lane})`, ''))
-
 const Failures = ({ failures, now }) => html`
   <${Card} title="What failed today" more=${html`<a class="more-link" href="#/activity">All activity</a>`}>
     ${failures.length === 0 && html`<${Empty}>Nothing failed today.</${Empty}>`}
     <ul class="rows">${failures.map(entry => {
       const inside = html`<${Badge} tone="bad">!</${Badge}>
-        <span class="grow"><span class="asked">${withoutLane(entry)}</span>${entry.lane && html`<span class="under"><${Lane} lane=${entry.lane} /></span>`}</span>
+        <span class="grow"><span class="asked">${withoutLane(entry.text, entry.lane)}</span>${entry.lane && html`<span class="under"><${Lane} lane=${entry.lane} /></span>`}</span>
         <span class="quiet"><${Ago} at=${entry.at} now=${now} /></span>`
       return html`<li key=${entry.id}>${entry.event === null ? html`<div class="row">${inside}</div>` : eventLink(entry.event, inside)}</li>`
     })}</ul>
