@@ -146,7 +146,7 @@ const elementsOf = html => {
   for (const block of fragment.querySelectorAll(directed)) block.dir = 'auto'
   for (const pre of fragment.querySelectorAll('pre')) frameCode(pre)
   for (const table of fragment.querySelectorAll('table')) {
-    const frame = el('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Table' })
+    const frame = el('div', { class: 'wide', tabindex: '0', role: 'group', 'aria-label': 'Table' })
     table.replaceWith(frame)
     frame.append(table)
   }

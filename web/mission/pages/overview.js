@@ -127,7 +127,6 @@ const Waiting = ({ waiting, many, now }) => html`
     )}</ul>
   </${Card}>`
 
-/** The lane stands below. */
 const Failures = ({ failures, now }) => html`
   <${Card} title="What failed today" more=${html`<a class="more-link" href="#/activity">All activity</a>`}>
     ${failures.length === 0 && html`<${Empty}>Nothing failed today.</${Empty}>`}

@@ -39,8 +39,8 @@ export const Page = () => {
                 <code class="code-word">${request.code}</code>
                 <span class="grow"><span class="asked" dir="auto">${request.name}</span><span class="under">${request.chat} · ${request.where} · ${span(request.leftMs)} left</span></span>
                 <span class="acts">
-                  <${Act} class="button primary" run=${() => order({ approve: request.code, owner: false })} done=${said} aria-label=${`Let ${request.name} in`}>Let in</${Act}>
-                  <${Act} run=${asOwner(request)} done=${said} aria-label=${`Let ${request.name} in as an owner`}>As owner</${Act}>
+                  <${Act} class="button primary" run=${() => order({ approve: request.code, owner: false })} done=${said} aria-label=${`Let in ${request.name}`}>Let in</${Act}>
+                  <${Act} run=${asOwner(request)} done=${said} aria-label=${`As owner: ${request.name}`}>As owner</${Act}>
                   <${Act} class="button quiet-danger" run=${() => order({ deny: request.code })} done=${said} aria-label=${`Deny ${request.name}`}>Deny</${Act}>
                 </span>
               </div></li>`,
@@ -69,7 +69,7 @@ const columnsOf = (order, said, now) => [
     cell: person => {
       const { name, as } = person
       if (as === 'denied')
-        return html`<${Act} class="button small" run=${() => order({ approve: called(person), owner: false })} done=${said} aria-label=${`Let ${name} in after all`}>Let in after all</${Act}>`
+        return html`<${Act} class="button small" run=${() => order({ approve: called(person), owner: false })} done=${said} aria-label=${`Let in after all: ${name}`}>Let in after all</${Act}>`
       const deny = async () => {
         const sure = await confirmed({
           title: `Lock ${name} out?`,
@@ -78,7 +78,7 @@ const columnsOf = (order, said, now) => [
         })
         return sure && order({ deny: called(person) })
       }
-      return html`<${Act} class="button small quiet-danger" run=${deny} done=${said} aria-label=${`Lock ${name} out`}>Lock out</${Act}>`
+      return html`<${Act} class="button small quiet-danger" run=${deny} done=${said} aria-label=${`Lock out ${name}`}>Lock out</${Act}>`
     },
   },
 ]

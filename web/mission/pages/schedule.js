@@ -62,7 +62,7 @@ const Job = ({ job, now, order }) => {
       </dl>
       <details class="more-text"><summary>Instruction</summary><p dir="auto">${instruction}</p></details>
       <div class="acts">
-        <${Act} run=${() => order({ run: name })} done=${`“${name}” runs now.`} aria-label=${`Run ${name} now`}>Run now</${Act}>
+        <${Act} run=${() => order({ run: name })} done=${`“${name}” runs now.`} aria-label=${`Run now: ${name}`}>Run now</${Act}>
         <${Act} run=${() => order({ pause: name, paused: !paused })} done=${paused ? `“${name}” goes on.` : `“${name}” is paused.`}
           aria-label=${`${paused ? 'Resume' : 'Pause'} ${name}`}>${paused ? 'Resume' : 'Pause'}</${Act}>
         <${Act} class="button quiet-danger" run=${remove} done=${`“${name}” is removed.`} aria-label=${`Remove ${name}`}>Remove</${Act}>

@@ -28,7 +28,7 @@ export const Page = () => {
       title: 'Begin anew',
       unseen: true,
       cell: ({ lane }) => html`
-        <${Act} class="button small" aria-label=${`Begin ${lane} anew`} done=${cleared}
+        <${Act} class="button small" aria-label=${`Begin anew: ${lane}`} done=${cleared}
           run=${clear(lane, { title: 'Begin this conversation anew?', text: `${lane}: the agent forgets what was said in it. Memory and files stay.` })}>Begin anew</${Act}>`,
     },
   ]

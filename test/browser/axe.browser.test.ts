@@ -1,0 +1,73 @@
+// What axe finds on every page, in both themes, wide and on a phone: nothing.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { looks, show } from '../../demo/scenes.ts'
+import { dashboard, look, scenes } from './samples.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Each rule once, with where and the first element that breaks it. */
+const complaints = async (page: Page, where: string): Promise<readonly string[]> => {
+  // By the debugger and not as a script of the page, which its policy would refuse.
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
+  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults
+  return violations.map(
+    ({ id, impact, nodes }) => `${where}: ${id} (${impact}), ${nodes.length} times: ${nodes[0]?.html}`,
+  )
+}
+
+test('axe finds nothing on any page, in light and dark, wide and narrow', { timeout: 120_000 }, async () => {
+  const { page, trouble } = await look(looks.light)
+  const found: string[] = []
+  for (const scene of scenes) {
+    await page.setViewportSize(looks.light.viewport)
+    await show(page, dashboard, scene)
+    await page.evaluate('for (const one of document.querySelectorAll("#page details")) one.open = true')
+    for (const { viewport } of [looks.light, looks.phone]) {
+      await page.setViewportSize(viewport)
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        found.push(...(await complaints(page, `${scene.name}, ${colorScheme}, ${viewport.width}`)))
+      }
+    }
+  }
+  expect(found).toEqual([])
+  // What a stranger sees is answered with 401, which browsers note.
+  expect(trouble.filter(line => !/status of 401/.test(line))).toEqual([])
+})
+
+/** What opens a question or a form, and does nothing by itself. */
+const opening = /^(?:add|new|edit|remove|delete|begin|clear|stop|lock|restore)\b/i
+
+test.for(['light', 'phone-dark'] as const)('axe finds nothing in the dialogs and the drawer: %s', async name => {
+  const { page } = await look(looks[name])
+  const found: string[] = []
+  let dialogs = 0
+  for (const scene of scenes.filter(({ address }) => address.startsWith('/#/') && !address.includes('?'))) {
+    await show(page, dashboard, scene)
+    const seen = new Set<string>()
+    for (const button of await page.locator('#page').getByRole('button', { name: opening }).all()) {
+      const [verb = ''] = ((await button.getAttribute('aria-label')) ?? (await button.textContent()) ?? '').split(' ')
+      if (seen.has(verb)) continue
+      seen.add(verb)
+      await button.click()
+      await page.waitForTimeout(100)
+      if ((await page.locator('dialog[open]').count()) > 0) {
+        dialogs += 1
+        found.push(...(await complaints(page, `${scene.name}, ${verb}`)))
+      }
+      await page.keyboard.press('Escape')
+      await page.waitForTimeout(50)
+    }
+  }
+  const menu = page.getByRole('button', { name: 'Pages' })
+  if (await menu.isVisible()) {
+    await menu.click()
+    found.push(...(await complaints(page, 'the drawer')))
+  }
+  expect(dialogs).toBeGreaterThan(3)
+  expect(found).toEqual([])
+})

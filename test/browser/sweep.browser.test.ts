@@ -1,0 +1,108 @@
+// Every page of the navigation, one after the other: it fits the narrowest phone, and the keyboard alone reaches everything in sight.
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { looks, show } from '../../demo/scenes.ts'
+import { dashboard, look, scenes } from './samples.ts'
+
+test('no page is wider than its window', { timeout: 60_000 }, async () => {
+  const { page } = await look(looks.light)
+  const wide: string[] = []
+  for (const scene of scenes) {
+    await page.setViewportSize(looks.light.viewport)
+    await show(page, dashboard, scene)
+    for (const width of [1280, 821, 820, 390, 360]) {
+      await page.setViewportSize({ width, height: 800 })
+      const over = await page.evaluate(tooWide)
+      if (over !== '') wide.push(`${scene.name}, ${width}: ${over}`)
+    }
+  }
+  expect(wide).toEqual([])
+})
+
+/** What can be scrolled sideways though it should not, or hangs out of the window; code and tables in answers may scroll by themselves. */
+const tooWide = `(() => {
+  const sideways = [...document.querySelectorAll('html, body, #main, #scroll, dialog[open], dialog[open] .dialog-inner')]
+    .filter(one => one.scrollWidth > one.clientWidth)
+  return sideways.map(one => one.id || one.className || one.tagName).join(', ')
+})()`
+
+test('the keyboard alone reaches every control of every page, and it is seen where it is', {
+  timeout: 120_000,
+}, async () => {
+  const { page } = await look(looks.light)
+  const missed: string[] = []
+  for (const scene of scenes) {
+    // In a long talk there is a button at each answer.
+    await show(page, dashboard, scene.name === 'webchat' ? { ...scene, address: '/chat#review' } : scene)
+    missed.push(...(await walk(page)).map(one => `${scene.name}: ${one}`))
+  }
+  expect(missed).toEqual([])
+})
+
+/** Tab after Tab, until it comes round; what was not reached, and what does not show that it has the focus. */
+const walk = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(begin)
+  const unseen: string[] = []
+  for (let i = 0; i < 400; i += 1) {
+    await page.keyboard.press('Tab')
+    const { name, again, ring } = (await page.evaluate(focused)) as { name: string; again: boolean; ring: boolean }
+    if (again) break
+    if (!ring && !(await changesItsLook(page))) unseen.push(`${name} does not show its focus`)
+  }
+  const left = (await page.evaluate(unreached)) as string[]
+  return [...unseen, ...left.map(name => `${name} is not reached`)]
+}
+
+const begin = `(() => {
+  globalThis.reached = new Set()
+  globalThis.nameOf = one => one.tagName.toLowerCase() + ' ' + (one.getAttribute('aria-label') ?? one.textContent ?? '').trim().slice(0, 40)
+  // What is open over the page has the focus already.
+  if (document.querySelector('dialog[open]')) reached.add(document.activeElement)
+  else { document.body.tabIndex = -1; document.body.focus() }
+})()`
+
+const focused = `(() => {
+  const one = document.activeElement
+  const again = reached.has(one) || (one === document.body && reached.size > 0)
+  reached.add(one)
+  const { outlineStyle, outlineWidth } = getComputedStyle(one)
+  const ring = one === document.body || (outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2)
+  return { name: nameOf(one), again, ring }
+})()`
+
+const unreached = `(() => {
+  const place = document.querySelector('dialog[open]') ?? document
+  const controls = [...place.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+  const ofGroup = one => one.type === 'radio' && [...document.getElementsByName(one.name)].some(other => reached.has(other))
+  return controls
+    .filter(one => one.tabIndex >= 0 && !one.disabled && !one.closest('[inert]') && one.checkVisibility({ visibilityProperty: true }))
+    .filter(one => !reached.has(one) && !ofGroup(one))
+    .map(nameOf)
+})()`
+
+/** Where the ring is drawn by what is around it: does anything there look different without the focus? */
+const changesItsLook = async (page: Page): Promise<boolean> => {
+  const box = await page.locator(':focus').boundingBox()
+  if (box === null) return false
+  const clip = {
+    x: Math.max(0, box.x - 12),
+    y: Math.max(0, box.y - 12),
+    width: box.width + 24,
+    height: box.height + 24,
+  }
+  const picture = async () => (await page.screenshot({ clip, caret: 'hide' })).toString('base64')
+  const before = await picture()
+  await page.evaluate('globalThis.was = document.activeElement; was.blur()')
+  const after = await picture()
+  await page.evaluate('was.focus()')
+  return before !== after
+}
+
+test('in the timeline of an event that another backend took over, the first end is a bad one and the last is not', async () => {
+  const { page } = await look(looks.light)
+  const event = scenes.find(({ name }) => name === 'event')
+  if (event) await show(page, dashboard, event)
+  expect(
+    await page.locator('.timeline [data-what="ended"]').evaluateAll(ends => ends.map(one => one.className)),
+  ).toEqual(['bad', ''])
+})
