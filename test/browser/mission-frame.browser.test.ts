@@ -77,6 +77,16 @@ test('the frame is there before the data', async () => {
   await shows('tbody tr', 'kitchen')
 })
 
+test('the bare link opens the overview, and from there every other page is gone to without a word in the console', async () => {
+  await visit('overview')
+  await page.goto('about:blank')
+  await page.goto(`${stage.url}/`)
+  await shows('.health', 'Well')
+  await page.getByRole('navigation').getByRole('link', { name: 'Sessions' }).click()
+  await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Sessions')
+  expect(trouble).toEqual([])
+})
+
 test('without the link there is the page that says where to find it', async () => {
   await visit('overview')
   await page.context().clearCookies()
