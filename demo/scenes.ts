@@ -1,5 +1,5 @@
 // What there is to see in the owner's browser on the samples: every page that the navigation has, an event, the chat, the locked page.
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
 import type { Dashboard } from './started.ts'
 
 export interface Scene {
@@ -17,6 +17,9 @@ export const looks = {
   'phone-dark': { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
 } as const satisfies Record<string, BrowserContextOptions>
 
+/** Questions that are not answered yet. */
+const open = new WeakMap<Page, Set<Request>>()
+
 /** A window of the owner's, on the first page. Nothing in it moves. */
 export async function openWindow(
   browser: Browser,
@@ -26,6 +29,11 @@ export async function openWindow(
   const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
+  const asked = new Set<Request>()
+  page.on('request', request => request.url().includes('/api/') && asked.add(request))
+  for (const event of ['requestfinished', 'requestfailed'] as const)
+    page.on(event as 'requestfinished', one => asked.delete(one))
+  open.set(page, asked)
   await page.goto(`${url}/?token=${token}`)
   return page
 }
@@ -43,7 +51,7 @@ export async function scenesOf(page: Page, { url, token }: Dashboard): Promise<r
   const told = entries.find(({ type, lane }) => type === 'letter-sent' && lane === 'webchat:desk')
   const event = entries.findLast(({ type }) => type === 'turn-moved') ?? told
   return [
-    ...names.map(name => ({ name, address: `/#/${name}` })),
+    ...names.map(name => ({ name, address: `/#/${name}${name === 'chat' ? '?conversation=desk' : ''}` })),
     { name: 'event', address: `/#/overview?event=${event?.event}` },
     { name: 'webchat', address: '/chat#desk' },
     { name: 'webchat-new', address: '/chat#nothing-yet' },
@@ -59,16 +67,18 @@ export async function show(page: Page, { url }: Dashboard, { address, stranger }
   await page.goto(`${url}${address}`)
   await page.waitForSelector('h1')
   // Not waitForFunction, which the policy of the pages forbids.
-  for (let i = 0; !(await page.evaluate(isDrawn)); i += 1) {
+  const isQuiet = async () => (open.get(page)?.size ?? 0) === 0 && (await page.evaluate(isDrawn)) === true
+  for (let [quiet, i] = [0, 0]; quiet < 3; i += 1) {
     if (i === 200) throw new Error(`${address} is not drawn`)
     await page.waitForTimeout(50)
+    quiet = (await isQuiet()) ? quiet + 1 : 0
   }
-  await page.waitForTimeout(150)
 }
 
+/** The sample has conversations, so a list of them that is empty is still on its way. */
 const isDrawn = `(() => {
-  const shown = (...names) => names.some(name => document.querySelector(name) !== null)
-  if (shown('.skeleton') || [...document.querySelectorAll('.plot')].some(plot => !plot.querySelector('canvas'))) return false
+  if (document.querySelector('.skeleton, ul[id$="recent"]:empty') !== null) return false
+  if ([...document.querySelectorAll('.plot')].some(plot => !plot.querySelector('canvas'))) return false
   const line = document.getElementById('connection')
   return document.readyState === 'complete' && (line === null || line.textContent === 'connected')
 })()`

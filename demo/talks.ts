@@ -88,6 +88,6 @@ export const jobTalks: Readonly<Record<string, readonly (string | null)[]>> = {
   ],
   'site-check': [null, null, null, 'The site answers, but the opening hours on it are still the old ones.'],
   'weekly-review': [
-    '| | repaired | open |\n|---|---:|---:|\n| this week | 17 | 4 |\n| last week | 14 | 6 |\n\nMore tandems than usual. The rims held everything up until Wednesday. Nothing waits for parts now.',
+    'The week, in a table:\n\n| | repaired | open |\n|---|---:|---:|\n| this week | 17 | 4 |\n| last week | 14 | 6 |\n\nMore tandems than usual. The rims held everything up until Wednesday. Nothing waits for parts now.',
   ],
 }

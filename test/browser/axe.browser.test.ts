@@ -42,32 +42,40 @@ test('axe finds nothing on any page, in light and dark, wide and narrow', { time
 /** What opens a question or a form, and does nothing by itself. */
 const opening = /^(?:add|new|edit|remove|delete|begin|clear|stop|lock|restore)\b/i
 
-test.for(['light', 'phone-dark'] as const)('axe finds nothing in the dialogs and the drawer: %s', async name => {
-  const { page } = await look(looks[name])
-  const found: string[] = []
-  let dialogs = 0
-  for (const scene of scenes.filter(({ address }) => address.startsWith('/#/') && !address.includes('?'))) {
-    await show(page, dashboard, scene)
-    const seen = new Set<string>()
-    for (const button of await page.locator('#page').getByRole('button', { name: opening }).all()) {
-      const [verb = ''] = ((await button.getAttribute('aria-label')) ?? (await button.textContent()) ?? '').split(' ')
-      if (seen.has(verb)) continue
-      seen.add(verb)
-      await button.click()
-      await page.waitForTimeout(100)
-      if ((await page.locator('dialog[open]').count()) > 0) {
+/** Of those that begin with the same word the first will do. */
+const firstOfEach = async (page: Page): Promise<readonly string[]> => {
+  const names = (await page.evaluate(
+    '[...document.querySelectorAll("#page button")].filter(one => one.checkVisibility({ visibilityProperty: true })).map(one => one.getAttribute("aria-label") ?? one.textContent.trim())',
+  )) as string[]
+  const wordOf = (name: string) => opening.exec(name)?.[0]
+  return names.filter((name, at) => opening.test(name) && names.findIndex(one => wordOf(one) === wordOf(name)) === at)
+}
+
+test.for(['light', 'phone-dark'] as const)(
+  'axe finds nothing in the dialogs and the drawer: %s',
+  { timeout: 90_000 },
+  async name => {
+    const { page } = await look(looks[name])
+    const found: string[] = []
+    let dialogs = 0
+    for (const scene of scenes.filter(({ name, address }) => address.startsWith('/#/') && name !== 'event')) {
+      await show(page, dashboard, scene)
+      for (const button of await firstOfEach(page)) {
+        await page.locator('#page').getByRole('button', { name: button, exact: true }).first().click()
+        await page.waitForTimeout(100)
+        if ((await page.locator('dialog[open]').count()) === 0) continue
         dialogs += 1
-        found.push(...(await complaints(page, `${scene.name}, ${verb}`)))
+        found.push(...(await complaints(page, `${scene.name}, ${button}`)))
+        await page.keyboard.press('Escape')
+        await page.waitForTimeout(50)
       }
-      await page.keyboard.press('Escape')
-      await page.waitForTimeout(50)
     }
-  }
-  const menu = page.getByRole('button', { name: 'Pages' })
-  if (await menu.isVisible()) {
-    await menu.click()
-    found.push(...(await complaints(page, 'the drawer')))
-  }
-  expect(dialogs).toBeGreaterThan(3)
-  expect(found).toEqual([])
-})
+    const menu = page.getByRole('button', { name: 'Pages' })
+    if (await menu.isVisible()) {
+      await menu.click()
+      found.push(...(await complaints(page, 'the drawer')))
+    }
+    expect(dialogs).toBeGreaterThan(3)
+    expect(found).toEqual([])
+  },
+)

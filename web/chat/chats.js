@@ -82,12 +82,12 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
     const seen = seenChats()
     const isUnread = chat => known.includes(chat) && chat.at > seen.of(chat.id)
     const lines = chats.map(chat => line(chat, isUnread(chat), drafts))
-    const focused = document.activeElement?.closest('li')?.dataset.id
+    const focused = part('recent').contains(document.activeElement) ? document.activeElement : null
     part('recent').replaceChildren(...lines)
-    if (focused !== undefined)
+    if (focused !== null)
       lines
-        .find(one => one.dataset.id === focused)
-        ?.querySelector('a')
+        .find(one => one.dataset.id === focused.closest('li').dataset.id)
+        ?.querySelector(focused.tagName)
         .focus()
     part('no-recent').hidden = chats.length > 0
   }
