@@ -22,15 +22,15 @@ const facts = [
 ] as const
 
 const tasks = [
-  ['Call Mrs Aydin about the motor', 'Over 80 EUR, so ask first. She is at home after 16:00.', 'todo', 1],
-  ['Measure the sign again', 'The town wants 60 × 40 cm at most.', 'todo', 4],
-  ['Order 36-hole rims', '12 pieces are back at Speiche & Co.', 'todo', 0],
-  ['Compare the three heat pump offers', 'Noise, price, warranty; one table.', 'doing', 2],
-  ['New opening hours on the site', '', 'doing', 5],
-  ['True the wheels of the blue tandem', 'Rear: 1 mm to the left.', 'doing', 1],
-  ['Move the backup to the new disk', '', 'done', 17],
-  ['Write the invitation to the course', 'Sent to 42 people.', 'done', 8],
-  ['Find dead links in the notes', 'Four were dead.', 'done', 6],
+  ['Call Mrs Aydin about the motor', 'Over 80 EUR, so ask first. She is at home after 16:00.', 'todo', 1, 1],
+  ['Measure the sign again', 'The town wants 60 × 40 cm at most.', 'todo', 4, 9],
+  ['Order 36-hole rims', '12 pieces are back at Speiche & Co.', 'todo', 0, 0],
+  ['Compare the three heat pump offers', 'Noise, price, warranty; one table.', 'doing', 2, 3],
+  ['New opening hours on the site', '', 'doing', 5, -1],
+  ['True the wheels of the blue tandem', 'Rear: 1 mm to the left.', 'doing', 1, null],
+  ['Move the backup to the new disk', '', 'done', 17, null],
+  ['Write the invitation to the course', 'Sent to 42 people.', 'done', 8, null],
+  ['Find dead links in the notes', 'Four were dead.', 'done', 6, null],
 ] as const
 
 const items = [
@@ -46,24 +46,18 @@ const items = [
     'Wheel building with a phone as tension meter',
     'video',
     'The pitch of a spoke gives its tension within 5 %.',
-    'read',
+    'reading',
     3,
   ],
-  [
-    'New rules for e-cargo bikes from January',
-    'article',
-    'Lights and brakes; nothing changes for repairs.',
-    'saved',
-    5,
-  ],
+  ['New rules for e-cargo bikes from January', 'article', 'Lights and brakes; nothing changes for repairs.', 'used', 5],
   [
     'How other workshops plan their spring',
     'thread',
     'Most take bookings four weeks ahead, with a deposit.',
-    'read',
+    'reading',
     8,
   ],
-  ['Quiet heat pumps compared', 'article', 'Under 45 dB(A) at 3 m: four of twelve.', 'saved', 11],
+  ['Quiet heat pumps compared', 'article', 'Under 45 dB(A) at 3 m: four of twelve.', 'used', 11],
 ] as const
 
 export const recordFiles = (now: number): Readonly<Record<string, string>> => {
@@ -79,8 +73,9 @@ export const recordFiles = (now: number): Readonly<Record<string, string>> => {
       })),
     ),
     'tasks.json': json(
-      tasks.map(([title, notes, status, ago], index) => ({
+      tasks.map(([title, notes, status, ago, inDays], index) => ({
         ...{ id: `task-${index + 1}`, title, notes, status },
+        due: inDays === null ? '' : iso(now + inDays * day).slice(0, 10),
         ...times(ago, index),
       })),
     ),
