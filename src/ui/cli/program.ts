@@ -69,7 +69,14 @@ export function buildProgram(
   addDoctor(making)
   addService(making)
   addCompletion(making)
+  sayWhereHelpIs(program, 'npx aetheel')
   return program
+}
+
+/** After every slip of the hand: the help of the command it was about. */
+function sayWhereHelpIs(command: Command, words: string): void {
+  command.showHelpAfterError(`"${words} --help" shows how.`)
+  for (const below of command.commands) sayWhereHelpIs(below, `${words} ${below.name()}`)
 }
 
 function addStart(program: Command, ports: CliPorts, action: Action): void {

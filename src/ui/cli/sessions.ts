@@ -35,10 +35,9 @@ export async function clearSessions(
   return withSessions(ports, flags, async desk => {
     if (all && flags.yes !== true && terminal.stdin.isTTY === true) {
       const lanes = new Set((await desk.list()).map(({ lane }) => lane)).size
-      const sure = await confirm(
-        terminal,
-        `Begin ${conversations(lanes)} anew? Nothing said so far is handed on. [y/N] `,
-      )
+      const sure =
+        lanes === 0 ||
+        (await confirm(terminal, `Begin ${conversations(lanes)} anew? Nothing said so far is handed on. [y/N] `))
       if (!sure) {
         terminal.stderr.write('Nothing was changed.\n')
         return 1
