@@ -21,9 +21,10 @@ export async function start(flags: Flags): Promise<number> {
 
 /** The running gateway of this CONFIG_DIR. A mistake in the configuration does not hide one that goes on with the last good one. */
 export async function find(flags: Flags): Promise<{ pid: number; url: string; token: string } | null> {
-  const loaded = await load(flags)
-  if (loaded.ok) return findGateway(loaded.config.configDir)
-  const running = await findGateway((await ground(flags)).configDir)
+  const { configDir } = await ground(flags)
+  // The configuration is read while the gateway thinks.
+  const [running, loaded] = await Promise.all([findGateway(configDir), load(flags)])
+  if (loaded.ok) return running
   if (!running) throw mistakes(loaded)
   process.stderr.write(
     `aetheel: warning: the configuration has mistakes. The running gateway goes on with the last good one, and could not start again:\n${showProblems(loaded.problems)}\n`,
