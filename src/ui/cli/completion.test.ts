@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
 import { backendNames } from '../../base/agent.ts'
-import { runCli } from './program.ts'
+import { runCli } from './index.ts'
 
 async function scriptFor(shell: string): Promise<string> {
   const terminal = fakeTerminal()

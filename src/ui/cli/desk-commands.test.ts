@@ -4,8 +4,8 @@ import { briefing, fakeDesks, hit, kitchen, learnt } from '../../../test/fakes/d
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
 import { closeAll, open, token } from '../http/server.rig.ts'
+import { runCli } from './index.ts'
 import type { CliPorts, Flags } from './ports.ts'
-import { runCli } from './program.ts'
 
 afterEach(closeAll)
 

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
+import { runCli } from './index.ts'
 import type { Check, CliPorts, Finding } from './ports.ts'
-import { runCli } from './program.ts'
 
 const ports = (doctor: CliPorts['doctor']): CliPorts => ({ ...noPorts(), doctor })
 

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
 import type { LogLine, LogQuery } from '../../base/logs.ts'
+import { runCli } from './index.ts'
 import type { KeptLog } from './ports.ts'
-import { runCli } from './program.ts'
 
 const at = Date.UTC(2026, 10, 16, 9, 30, 5)
 const ready: LogLine = { at, level: 'info', text: 'ready', fields: { url: 'http://127.0.0.1:8080', pid: 7 } }

@@ -7,8 +7,10 @@ import { noPairing } from '../../../test/fakes/no-pairing.ts'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { type FakeTerminal, fakeTerminal } from '../../../test/fakes/terminal.ts'
 import type { PairingDesk } from '../../base/pairing.ts'
+
+import { runCli } from './index.ts'
 import type { CliPorts, ConfigReport, Edited, Flags, Running } from './ports.ts'
-import { buildProgram, runCli } from './program.ts'
+import { buildProgram, runProgram } from './program.ts'
 
 const closers: (() => void)[] = []
 afterEach(() => {
@@ -411,4 +413,30 @@ test('pair asks the running gateway, and says when that gives no answer', async 
   expect([code, err]).toEqual([1, 'aetheel: the running gateway does not accept our token\n'])
   const nobody = async () => ({ ...running, url: 'http://127.0.0.1:9' })
   expect((await run(['pair', 'deny', 'x'], { find: nobody, pairing })).err).toContain('127.0.0.1:9 does not answer')
+})
+
+test.each([
+  ['status'],
+  ['status', '--json'],
+  ['status', '--config-dir', 'x', '--json'],
+  ['status', '--json', '--config-dir', 'x'],
+  ['status', '--config-dir=x'],
+  ['status', '--config-dir'],
+  ['status', '--config-dir', '--json'],
+  ['status', '--help'],
+  ['status', 'now'],
+  ['--config-dir', 'x', 'status'],
+])('the short way to a status does what the long one does: %j', async (...args) => {
+  const ways = [runCli, runProgram].map(async run => {
+    const asked: Flags[] = []
+    const terminal = fakeTerminal()
+    const find = async (flags: Flags) => {
+      asked.push({ json: flags.json, configDir: flags.configDir })
+      return null
+    }
+    const code = await run(args, { ...noPorts(), find }, terminal, '1.2.3')
+    return { code, asked, out: terminal.out(), err: terminal.err() }
+  })
+  const [short, long] = await Promise.all(ways)
+  expect(short).toEqual(long)
 })

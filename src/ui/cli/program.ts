@@ -6,8 +6,8 @@ import type { CliPorts, Flags } from './ports.ts'
 import { addCompletion, addDoctor, addInit, addService } from './setup-commands.ts'
 import { paintFor, type Terminal } from './terminal.ts'
 
-/** Runs one command line; the exit code: 0, 1 failure, 2 usage (130 after Ctrl-C). */
-export async function runCli(
+/** What goes wrong beside the words of the command line is thrown. */
+export async function runProgram(
   args: readonly string[],
   ports: CliPorts,
   terminal: Terminal,
@@ -20,8 +20,7 @@ export async function runCli(
     return code
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    terminal.stderr.write(`aetheel: ${error instanceof Error ? error.message : String(error)}\n`)
-    return 1
+    throw error
   }
 }
 
