@@ -13,6 +13,8 @@ import { type RunningGateway, token } from '../harness/gateway.ts'
 const samples: Readonly<Record<string, readonly string[] | null>> = {
   start: null,
   init: null,
+  'config edit': null,
+  logs: [],
   'config init': [],
   'service install': ['--print'],
   'service remove': null,
