@@ -116,7 +116,7 @@ test('everything is done by keyboard alone, with a name and a visible focus', as
   await page.waitForTimeout(200)
   await page.evaluate('document.body.tabIndex = -1; document.body.focus()')
   const seen: string[] = []
-  for (let i = 0; i < 24; i += 1) {
+  for (let i = 0; i < 40; i += 1) {
     await page.keyboard.press('Tab')
     const focused = page.locator(':focus')
     if ((await focused.count()) === 0) break

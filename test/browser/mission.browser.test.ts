@@ -239,10 +239,9 @@ test('memory is searched, and its changes are approved, denied and undone', asyn
   await press('Read all again')
   await shows('#toast', '812 documents looked at, 3 had changed.')
   await page.getByRole('link', { name: 'Changes 1 waiting for you' }).click()
-  expect(await page.locator('.diff[open] .added').allInnerTexts()).toEqual([
-    '+- The hose is behind the house\n',
-    '+- Kim waters on Tuesdays\n',
-  ])
+  await expect
+    .poll(() => page.locator('.diff[open] .added').allInnerTexts())
+    .toEqual(['+- The hose is behind the house\n', '+- Kim waters on Tuesdays\n'])
   await page.getByRole('link', { name: 'event 39' }).click()
   await shows('dialog', 'How did the backup go')
   await press('Close')
