@@ -190,7 +190,7 @@ test('files are chosen, pasted and dropped, go to the agent, and are there after
   const { prompt } = (await page.evaluate('fetch("/api/event?id=1").then(answer => answer.json())')) as {
     prompt: { text: string }
   }
-  const [, ...lines] = prompt.text.split('\n') // the first tells the time
+  const [, , ...lines] = prompt.text.split('\n') // the first tells the time
   expect(lines[0]).toMatch(/^\[Attached: files\/in\/web-[\w-]+\/dot\.png \(image\/png, \d+ bytes\)\]$/)
   expect(lines[1]).toMatch(/\/_evil _b_\.html \(text\/html, 25 bytes\)\]$/)
   expect(lines.at(-1)).toBe('what is this?')
