@@ -172,7 +172,7 @@ test('the log is followed, filtered, held and looked into; a thousand lines do n
   appendFileSync(place.path('.aetheel/log/aetheel.log'), many.join(''))
   await expect.poll(() => lines.last().textContent(), { timeout: 10_000 }).toContain('line 2999')
   expect(await lines.count()).toBeLessThanOrEqual(2000)
-  const log = page.locator('.log')
+  const log = page.locator('.log-lines')
   expect(await log.evaluate(box => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(30)
   await log.evaluate(box => box.scrollTo(0, 0))
   await page.getByRole('button', { name: 'To the newest' }).click()

@@ -179,7 +179,7 @@ const Lines = ({ lines }) => {
   }
   return html`
     <div class="log-frame">
-      <ol class="log" ref=${box} aria-label="Log, newest last; arrow keys go from line to line" onScroll=${scrolled} onKeyDown=${move}>
+      <ol class="log-lines" ref=${box} aria-label="Log, newest last; arrow keys go from line to line" onScroll=${scrolled} onKeyDown=${move}>
         ${lines.map(drawn)}
       </ol>
       ${away && html`<button type="button" class="button small to-end" onClick=${toEnd}>To the newest</button>`}
