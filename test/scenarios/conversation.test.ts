@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { statusOf } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
 import { type Home, makeHome, type RunningGateway, startGateway, token } from '../harness/gateway.ts'
 
@@ -55,7 +56,9 @@ test('what came while nobody listened is there on return, and only once', async 
   gone.say('late', 'I leave before the answer')
   await gone.next(frame => frame.type === 'accepted')
   gone.socket.terminate()
-  await new Promise(resolve => setTimeout(resolve, 500))
+  await expect
+    .poll(async () => (await statusOf(gateway)).events, { timeout: 10_000 })
+    .toMatchObject({ waiting: 0, running: 0 })
   const back = await connect(gateway.url, 'away')
   expect((await back.final('late')).text).toContain('I leave before the answer')
   const history = await back.next(frame => frame.type === 'history')
