@@ -41,6 +41,8 @@ export const openGuard = ({ host, names: others, token, wrongTokenMs, warn }: Gu
       return hostname !== null && known(hostname)
     },
     originIsOurs({ headers }) {
+      // Told by browsers, also where there is no Origin. Another port of this machine is `same-site`, and is sent our cookie.
+      if (['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']))) return false
       if (headers.origin === undefined) return true
       const ours = headers.host?.toLowerCase()
       // https: a proxy of the owner's may speak TLS in front of us.

@@ -17,7 +17,6 @@ const routesTo = (desk: MissionDesk, limits: HttpLimits): Routes => {
     '/events': {
       method: 'GET',
       access: 'token',
-      ownOrigin: true,
       async answer(exchange, _, signal) {
         const { openEvents } = await import('./events.ts')
         stream ??= openEvents(desk, limits, signal)

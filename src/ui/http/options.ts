@@ -82,6 +82,8 @@ export interface HttpLimits {
   readonly gatherMs: number
   /** How often at most the state of things goes out. */
   readonly statusMs: number
+  /** How many requests of one connection may be answered at a time; browsers send one after the other. */
+  readonly atOnce: number
   readonly headersMs: number
   readonly requestMs: number
   readonly keepAliveMs: number
@@ -103,6 +105,7 @@ export const defaultLimits: HttpLimits = {
   streamBytes: 1024 * 1024,
   gatherMs: 30,
   statusMs: 500,
+  atOnce: 16,
   headersMs: 10_000,
   /** A file of 25 MB takes its time on a slow line. */
   requestMs: 120_000,

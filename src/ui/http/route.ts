@@ -8,7 +8,5 @@ export interface Route {
   readonly access: 'open' | 'token' | 'asks'
   /** Asked for under any name, such as that of a tunnel: it proves itself by more than where it comes from. */
   readonly anyHost?: true
-  /** Other sites' pages may not even begin to listen; for what changes something that is so anyway. */
-  readonly ownOrigin?: true
   answer(exchange: Exchange, admission: Admission, signal: AbortSignal): Promise<void> | void
 }

@@ -19,13 +19,14 @@ import { settingsRoutes } from './settings.ts'
 import { talkRoutes } from './talks.ts'
 import { callTool, listTools, toolsPath } from './tools.ts'
 
-export const makeRoutes = (
+/** Every path that stands for itself. Those that begin with `/hooks/`, `/api/tools/` and the names of files come on top. */
+export const routeTable = (
   options: HttpOptions,
   limits: HttpLimits,
   assets: Assets,
-): ((path: string) => readonly Route[]) => {
+): Readonly<Record<string, Route | readonly Route[]>> => {
   const { tools } = options
-  const routes: Readonly<Record<string, Route | readonly Route[]>> = {
+  return {
     '/': page('/web/mission/index.html', options.token, assets),
     '/chat': page('/web/chat/index.html', options.token, assets),
     '/favicon.ico': { method: 'GET', access: 'open', answer: exchange => assets.send(exchange, '/web/icon.svg') },
@@ -69,6 +70,15 @@ export const makeRoutes = (
     // Open as far as the token goes: they ask for a key of their own.
     ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
   }
+}
+
+export const makeRoutes = (
+  options: HttpOptions,
+  limits: HttpLimits,
+  assets: Assets,
+): ((path: string) => readonly Route[]) => {
+  const routes = routeTable(options, limits, assets)
+  const { tools } = options
   const oneTool: Route | undefined = tools && {
     method: 'POST',
     access: 'open',

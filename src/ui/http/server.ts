@@ -1,6 +1,6 @@
 // The HTTP server: the chat page, the API and the WebSocket on one port of this machine.
 import type { IncomingMessage, Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { listAssets } from './assets.ts'
 import { conversationName } from './conversation.ts'
@@ -33,7 +33,14 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
     // Otherwise any Upgrade header (h2c, for one) would be taken for a WebSocket.
     shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket',
   })
+  const underWay = new WeakMap<Socket, number>()
   server.on('request', (request, response) => {
+    const { socket } = request
+    const others = underWay.get(socket) ?? 0
+    // Whole bags of requests fit into one packet, and each of them costs far more here than there.
+    if (others >= limits.atOnce) return void socket.destroy()
+    underWay.set(socket, others + 1)
+    response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1))
     const url = urlOf(request)
     const exchange: Exchange = { request, response, url: url ?? new URL('http://localhost/') }
     if (url === null) return replyError(exchange, 400, 'This address cannot be read.')
@@ -69,7 +76,8 @@ const answer = async (
   const routes = find(url.pathname)
   if (!routes.some(({ anyHost }) => anyHost) && !guard.hostIsOurs(request))
     return replyError(exchange, 421, 'This host name is not ours. Use 127.0.0.1 or HTTP_HOST.')
-  if ((method !== 'GET' || routes.some(({ ownOrigin }) => ownOrigin)) && !guard.originIsOurs(request))
+  // Pages may be linked to from anywhere and hold nothing. What the token opens is not for the pages of others.
+  if ((method !== 'GET' || routes.some(({ access }) => access === 'token')) && !guard.originIsOurs(request))
     return replyError(exchange, 403, 'Other sites may not ask this.')
   if (routes.length === 0) return replyError(exchange, 404, 'There is nothing here.')
   const route = routes.find(one => one.method === method)

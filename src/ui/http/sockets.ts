@@ -24,6 +24,9 @@ interface Connection {
   terminate(): void
 }
 
+/** Answers to pings that wait to be read. */
+const mostPongs = 100
+
 export const openSockets = ({ limits, connect, warn }: SocketsOptions): Sockets => {
   const connections = new Set<Connection>()
   let server: Promise<WebSocketServer> | null = null
@@ -36,6 +39,7 @@ export const openSockets = ({ limits, connect, warn }: SocketsOptions): Sockets 
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
+      autoPong: false,
       maxPayload: limits.frameBytes,
     })
   }
@@ -78,6 +82,7 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
   const closeListeners: (() => void)[] = []
   const probes = new Map<string, (reached: boolean) => void>()
   let probeCount = 0
+  let pongs = 0
   let alive = true
   let gone = false
 
@@ -105,6 +110,15 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
     if (binary) return ws.close(1003, 'text only')
     const text = data.toString()
     for (const listener of textListeners) guarded(() => listener(text))
+  })
+  ws.on('ping', payload => {
+    alive = true
+    pongs += 1
+    // Asked for without end by somebody who never reads them.
+    if (pongs > mostPongs) return ws.terminate()
+    ws.pong(payload, undefined, () => {
+      pongs -= 1
+    })
   })
   ws.on('pong', payload => {
     alive = true
