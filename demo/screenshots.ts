@@ -42,7 +42,7 @@ async function takePictures(browser: Browser, dashboard: Dashboard, dir: string)
     if (!scene) throw new Error(`there is no page ${name} to be shown`)
     await show(page, dashboard, scene)
     if ('busy' in rest) await keepBusy(dashboard)
-    if ('busy' in rest) await page.waitForSelector('.spin')
+    if ('busy' in rest) await page.getByText('kitchen · echo').first().waitFor()
     await take(page, join(dir, `${file}.png`))
     await page.context().close()
   }

@@ -130,11 +130,11 @@ function atMostEvery(ms: number, prefix: string, listener: (file: string) => voi
   }
 }
 
-/** Of each event the first, which is the newest: what was put off has failed the moment before. */
+/** Of each event the first, which is the newest: what was put off has failed the moment before. And nothing twice in the same words. */
 function oneOfEach(entries: readonly ActivityEntry[]): readonly ActivityEntry[] {
-  const nameOf = ({ event, id }: ActivityEntry) => event ?? `entry ${id}`
-  const newest = new Map(entries.toReversed().map(one => [nameOf(one), one]))
-  return entries.filter(one => newest.get(nameOf(one)) === one)
+  const found = new Map<number | string, ActivityEntry>()
+  for (const one of entries) if (!found.has(one.event ?? one.text)) found.set(one.event ?? one.text, one)
+  return [...found.values()]
 }
 
 function excerpt({ what }: NewEvent): string {

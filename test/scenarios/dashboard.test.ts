@@ -29,9 +29,8 @@ test('the sample has three weeks of everything, the gateway on it is real, and C
   expect(waiting.map(({ lane }) => lane)).toEqual(['cron:site-check', 'agent:m7q2'])
   expect(today.turns).toBeGreaterThan(10)
   expect(today.costUsd).toBeGreaterThan(0.1)
-  expect(failures).toHaveLength(5)
-  const events = failures.flatMap(({ event }) => event ?? [])
-  expect(new Set(events).size).toBe(events.length)
+  expect(failures.length).toBeGreaterThan(3)
+  expect(new Set(failures.map(({ text, event }) => event ?? text)).size).toBe(failures.length)
   expect(next).toHaveLength(3)
   const { received, ...others } = status.events
   expect(received).toBe(Object.values(others).reduce((sum, n) => sum + n))

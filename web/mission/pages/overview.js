@@ -103,7 +103,7 @@ const Running = ({ running, now }) => html`
         <li key=${event}>${eventLink(
           event,
           html`<span class="spin" aria-hidden="true"></span>
-            <span class="grow"><span class="asked" dir="auto">${text || kind}</span><span class="under"><${Lane} lane=${lane} /> · ${backend}</span></span>
+            <span class="grow"><span class="asked" dir="auto">${text || kind}</span><span class="under"><${Lane} lane=${lane} />${backend && ` · ${backend}`}</span></span>
             <span class="quiet" title=${wholeDate(since)}>${span(Math.max(0, now - since))}</span>`,
         )}</li>`,
     )}</ul>
