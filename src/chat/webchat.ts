@@ -228,10 +228,12 @@ export function openWebchat(parts: WebchatParts): Webchat {
       }
       client.send({ type: 'hello', conversation })
       socket.onClose(enter(conversation, client))
+      const inOrder = openOrder()
       socket.onText(text => {
         const parsed = parseFrame(text)
-        if (parsed.ok) heard(conversation, client, parsed.frame).catch(broke)
-        else client.send({ type: 'refused', id: parsed.id, reason: parsed.reason })
+        if (!parsed.ok) return void client.send({ type: 'refused', id: parsed.id, reason: parsed.reason })
+        const { frame } = parsed
+        inOrder(frame, () => heard(conversation, client, frame).catch(broke))
       })
       catchUp(conversation, client).catch(broke)
     },
@@ -297,3 +299,19 @@ export function openWebchat(parts: WebchatParts): Webchat {
     await tellPositions(conversation)
   }
 }
+
+/** Files are looked for before a message is offered: what the same client says after it must not overtake it. */
+function openOrder(): (frame: ClientFrame, work: () => Promise<void>) => void {
+  let last: Promise<void> | null = null
+  return (frame, work) => {
+    if (frame.type === 'stop' || (last === null && !looksFirst(frame))) return void work()
+    const mine = (last ?? Promise.resolve()).then(work)
+    last = mine
+    void mine.then(() => {
+      if (last === mine) last = null
+    })
+  }
+}
+
+const looksFirst = (frame: ClientFrame): boolean =>
+  frame.type === 'edit' || (frame.type === 'message' && (frame.attachments ?? []).length > 0)

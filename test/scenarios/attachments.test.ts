@@ -82,3 +82,25 @@ test('a program sends files too; what is not there, or of another conversation, 
   expect((await client.next(({ type }) => type === 'refused')).reason).toMatch(/^Not attached: /)
   await client.close()
 })
+
+test('what is said right after a message with files does not overtake it, and an edit right after it keeps them', async () => {
+  const { home, gateway } = await open()
+  const first = await upload(gateway, 'a', 'first.txt', 'hello')
+  const second = await upload(gateway, 'a', 'second.txt', 'hello')
+  const client = await connect(gateway.url, 'a')
+  client.send({ type: 'message', id: '1', text: 'with a file', attachments: [first.id] })
+  client.say('2', 'without')
+  client.send({ type: 'message', id: '3', text: 'wth another', attachments: [second.id] })
+  client.send({ type: 'edit', id: '3', text: 'with another' })
+  client.say('4', 'not this')
+  client.send({ type: 'edit', id: '4', text: 'nor this' })
+  client.send({ type: 'cancel', id: '4' })
+  expect((await client.final('3')).text).toBe('turn 3: with another')
+  const prompts = home.journal().flatMap(({ what, prompt }) => (what === 'begin' ? [prompt] : []))
+  expect(prompts).toEqual([
+    `[Attached: files/in/web-${first.id}/first.txt (text/plain, 5 bytes)]\nwith a file`,
+    'without',
+    `[Attached: files/in/web-${second.id}/second.txt (text/plain, 5 bytes)]\nwith another`,
+  ])
+  await client.close()
+})
