@@ -1,10 +1,11 @@
 // Files that people attach in WebChat, on a real disk.
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { mostAttachmentBytes, type Uploaded } from '../base/attachments.ts'
+import { safeName } from './file-name.ts'
 import { openUploads } from './uploads.ts'
 
 const dirs: string[] = []
@@ -16,6 +17,7 @@ async function rig() {
   const workspace = await mkdtemp(join(tmpdir(), 'aetheel-uploads-'))
   dirs.push(workspace)
   const rows = new Map<string, Uploaded & { conversation: string; event: string | null }>()
+  const accepted = new Set<string>()
   const gone: string[] = []
   let now = Date.now()
   let ids = 0
@@ -30,6 +32,7 @@ async function rig() {
         return of === conversation ? (upload as Uploaded) : null
       },
       knows: id => rows.has(id),
+      wentWith: (id, event) => accepted.has(event) && rows.get(id)?.event === event,
       claim: async (given, event) => {
         for (const id of given) {
           const row = rows.get(id)
@@ -46,7 +49,7 @@ async function rig() {
   const later = (ms: number) => {
     now += ms
   }
-  return { workspace, uploads, put, files, rows, gone, later }
+  return { workspace, uploads, put, files, rows, accepted, gone, later }
 }
 
 async function* pieces(...texts: string[]) {
@@ -91,9 +94,9 @@ test('whatever a file is called, it stays in its folder', async () => {
     '\u202Egpj.exe',
   ]
   for (const name of hostile) await put(name)
-  await fc.assert(
-    fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }), async name => {
-      const { name: stored } = await put(name)
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }), name => {
+      const stored = safeName(name)
       expect(stored).not.toMatch(/[/\\\0]|^\./)
       expect(Buffer.byteLength(stored)).toBeLessThan(255)
     }),
@@ -131,6 +134,34 @@ test('a file that was taken away is neither attached nor replaced by what a link
   await writeFile(join(workspace, 'secret'), 'secret')
   await symlink(join(workspace, 'secret'), path)
   expect(await uploads.uploaded('a', 'id-1')).toBe(null)
+})
+
+test('a message that is sent again is the same one, also when the agent has moved its file away', async () => {
+  const { workspace, uploads, put, accepted } = await rig()
+  await put('a.txt')
+  const first = await uploads.attach('a', ['id-1'], 'k')
+  await unlink(join(workspace, 'files/in/web-id-1/a.txt'))
+  expect(await uploads.attach('a', ['id-1'], 'k')).toBe(null)
+  accepted.add('k')
+  expect(await uploads.attach('a', ['id-1'], 'k')).toEqual(first)
+  expect(await uploads.attach('a', ['id-1'], 'another')).toBe(null)
+})
+
+test('whoever asks for a file and does not read it, or not to its end, leaves nothing open', async () => {
+  const { workspace, uploads, put } = await rig()
+  await put('a.txt', 'x'.repeat(300_000))
+  expect((await uploads.uploaded('a', 'id-1'))?.bytes).toBe(300_000)
+  for await (const chunk of (await uploads.uploaded('a', 'id-1'))?.content() ?? []) {
+    expect(chunk.length).toBeLessThan(300_000)
+    break
+  }
+  const open = async () => {
+    const all = await readdir('/proc/self/fd')
+    const paths = await Promise.all(all.map(fd => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+    return paths.filter(path => path.startsWith(workspace))
+  }
+  // Soon, and not when the garbage is collected.
+  await expect.poll(open, { timeout: 1000 }).toEqual([])
 })
 
 test('what nobody needs any more is tidied up, also what was cut off by a kill', async () => {

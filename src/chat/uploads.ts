@@ -1,6 +1,6 @@
 // Files that people attach in WebChat: streamed into the workspace, where those of Discord go too, and tidied up.
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type AttachmentsDesk, mostAttachmentBytes, type Uploaded } from '../base/attachments.ts'
 import type { Attachment } from '../base/event.ts'
@@ -15,6 +15,8 @@ export interface UploadParts {
     add(conversation: string, upload: Uploaded): Promise<void>
     find(conversation: string, id: string): Uploaded | null
     knows(id: string): boolean
+    /** That event was taken with it. */
+    wentWith(id: string, eventKey: string): boolean
     claim(ids: readonly string[], eventKey: string): Promise<void>
     forgotten(cutoff: number): readonly string[]
     remove(id: string): Promise<void>
@@ -65,10 +67,11 @@ export function openUploads({ workspace, clock, newId, book }: UploadParts): Upl
 
     async uploaded(conversation, id) {
       const upload = book.find(conversation, id)
-      const file = upload && (await openPlain(join(workspace, pathOf(upload))))
-      if (!upload || !file) return null
-      const { size } = await file.stat()
-      return { name: upload.name, bytes: size, content: () => file.createReadStream() }
+      if (!upload) return null
+      const path = join(workspace, pathOf(upload))
+      const found = await lstat(path).catch(() => null)
+      if (!found?.isFile()) return null
+      return { name: upload.name, bytes: found.size, content: () => contentOf(path) }
     },
 
     async attach(conversation, ids, eventKey) {
@@ -76,7 +79,8 @@ export function openUploads({ workspace, clock, newId, book }: UploadParts): Upl
       for (const id of new Set(ids)) {
         const upload = book.find(conversation, id)
         const path = upload && pathOf(upload)
-        const there = path && (await stat(join(workspace, path)).catch(() => null))
+        // A message that is sent again is the same one, whatever the agent has done with the file since.
+        const there = path && (book.wentWith(id, eventKey) || (await stat(join(workspace, path)).catch(() => null)))
         if (!upload || !path || !there) return null
         found.push({ ...upload, path })
       }
@@ -94,8 +98,8 @@ export function openUploads({ workspace, clock, newId, book }: UploadParts): Upl
       for (const name of await readdir(join(workspace, incoming)).catch(() => [])) {
         const id = name.slice(prefix.length)
         if (!name.startsWith(prefix) || book.knows(id)) continue
-        const { mtimeMs } = await stat(join(workspace, incoming, name))
-        if (mtimeMs < cutoff) await remove(id)
+        const found = await stat(join(workspace, incoming, name)).catch(() => null)
+        if (found && found.mtimeMs < cutoff) await remove(id)
       }
     },
   }
@@ -111,6 +115,8 @@ async function store(path: string, body: AsyncIterable<Uint8Array>): Promise<num
       if (bytes > mostAttachmentBytes) return null
       await writeAll(file, chunk)
     }
+    // A message that was accepted is not to find it empty after a power cut.
+    await file.datasync()
     return bytes
   } finally {
     await file.close()
@@ -121,12 +127,9 @@ async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten
 }
 
-/** Null: it is not there, or something else stands in its place, such as a link that an agent made. */
-async function openPlain(path: string): Promise<FileHandle | null> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
-  if (file && !(await file.stat()).isFile()) {
-    await file.close()
-    return null
-  }
-  return file
+/** Opened when it is asked for: who wants no more than its size leaves nothing open. */
+async function* contentOf(path: string): AsyncGenerator<Uint8Array> {
+  // Something else may stand in its place by now, such as a link that an agent made, or a pipe that would hold us for ever.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  yield* file.createReadStream()
 }

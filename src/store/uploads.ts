@@ -7,6 +7,8 @@ export interface UploadBook {
   add(conversation: string, upload: Uploaded): Promise<void>
   find(conversation: string, id: string): Uploaded | null
   knows(id: string): boolean
+  /** That event was taken with it, and is kept. */
+  wentWith(id: string, eventKey: string): boolean
   /** From now on they belong to that event, unless they belong to another that is kept. */
   claim(ids: readonly string[], eventKey: string): Promise<void>
   /** Those from before `cutoff` whose message was never sent, or is kept no longer. */
@@ -18,6 +20,9 @@ export function openUploadBook(db: Database, clock: Clock): UploadBook {
   const add = db.prepare('INSERT INTO uploads (id, conversation, name, type, bytes, at) VALUES (?, ?, ?, ?, ?, ?)')
   const find = db.prepare('SELECT id, name, type, bytes FROM uploads WHERE id = ? AND conversation = ?')
   const knows = db.prepare('SELECT 1 FROM uploads WHERE id = ?')
+  const wentWith = db.prepare(
+    `SELECT 1 FROM uploads JOIN items ON box = 'in' AND key = event WHERE uploads.id = ? AND event = ?`,
+  )
   const claim = db.prepare(
     `UPDATE uploads SET event = ?1 WHERE id = ?2 AND NOT EXISTS
        (SELECT 1 FROM items WHERE box = 'in' AND key = uploads.event AND state <> 'cancelled')`,
@@ -34,6 +39,7 @@ export function openUploadBook(db: Database, clock: Clock): UploadBook {
       return row ? { id: row.id, name: row.name, bytes: row.bytes, type: row.type } : null
     },
     knows: id => knows.get(id) !== undefined,
+    wentWith: (id, eventKey) => wentWith.get(id, eventKey) !== undefined,
     claim: async (ids, eventKey) =>
       void (await db.write(() => {
         for (const id of ids) claim.run(eventKey, id)
