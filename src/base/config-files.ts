@@ -7,3 +7,8 @@ export type ConfigFileName = (typeof configFiles)[number]
 export type ConfigTexts = Readonly<Partial<Record<ConfigFileName, string>>>
 
 export const isConfigFile = (file: string): file is ConfigFileName => configFiles.some(name => name === file)
+
+/** Of a path within the workspace: hidden files, our own state, and the files of settings with all their copies, in which there may be secrets. */
+export const isPrivateFile = (path: string): boolean =>
+  configFiles.some(name => path.toLowerCase().startsWith(name)) ||
+  path.split(/[\\/]/).some(part => part.startsWith('.') && part !== '.')

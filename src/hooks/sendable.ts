@@ -1,7 +1,7 @@
 // Files that a dropped message wants to take along: those of the workspace, and none that is hidden.
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
-import { isConfigFile } from '../base/config-files.ts'
+import { isPrivateFile } from '../base/config-files.ts'
 import { label } from '../base/label.ts'
 
 const most = { files: 10, bytes: 10 * 1024 * 1024 }
@@ -24,13 +24,13 @@ export async function sendable(
 async function objectionTo(workspace: string, file: string): Promise<string | null> {
   if (file === '' || file.includes('\0') || isAbsolute(file) || file.includes('\\') || file.split('/').includes('..'))
     return 'name it by its path inside the workspace.'
-  if (isPrivate(join(file))) return hidden
+  if (isPrivateFile(join(file))) return hidden
   try {
     const root = await realpath(workspace)
     const target = await realpath(join(root, file))
     const inside = relative(root, target)
     if (inside.startsWith('..') || isAbsolute(inside)) return 'it leads out of the workspace.'
-    if (isPrivate(inside)) return hidden
+    if (isPrivateFile(inside)) return hidden
     const stats = await stat(target)
     if (!stats.isFile()) return 'it is not a file.'
     if (stats.size === 0) return 'it is empty.'
@@ -41,6 +41,3 @@ async function objectionTo(workspace: string, file: string): Promise<string | nu
 }
 
 const hidden = 'hidden files and the configuration stay here.'
-
-const isPrivate = (path: string): boolean =>
-  isConfigFile(path) || path.split(sep).some(part => part.startsWith('.') && part !== '.')

@@ -5,6 +5,9 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { openAttached } from './attached.ts'
 
+/** What init, a refused edit and editors leave beside the files of settings. */
+const copies = ['config.json.old', 'config.json.old-2', 'bot-config.json.refused', 'config.json~', 'config.json.1.tmp']
+
 const dirs: string[] = []
 afterEach(() => {
   for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true })
@@ -17,6 +20,7 @@ function setup() {
   for (const folder of ['files', '.aetheel']) mkdirSync(join(workspace, folder), { recursive: true })
   const files = ['files/a b.txt', 'files/pic.png', '.aetheel/token', '.env', 'files/.hidden', 'config.json']
   for (const file of files) writeFileSync(join(workspace, file), file)
+  for (const file of copies) writeFileSync(join(workspace, file), file)
   writeFileSync(join(workspace, 'files/empty'), '')
   writeFileSync(join(dir, 'outside.txt'), 'secret')
   return { dir, workspace, attached: openAttached(workspace) }
@@ -35,6 +39,7 @@ test('nothing hidden, nothing from outside, however it is linked', async () => {
   symlinkSync(join(workspace, '.aetheel/token'), join(workspace, 'files/way-in'))
   symlinkSync(dir, join(workspace, 'files/folder'))
   const targets = [
+    ...copies,
     ...[
       '.env',
       'config.json',

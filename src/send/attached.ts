@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Download } from '../base/attachments.ts'
-import { isConfigFile } from '../base/config-files.ts'
+import { isPrivateFile } from '../base/config-files.ts'
 
 export interface Attached {
   /** Paths within the workspace, each once. */
@@ -21,13 +21,13 @@ const most = { files: 10, bytes: 10 * 1024 * 1024 }
 export function openAttached(workspace: string): Attached {
   /** Where it really is; null: nothing that may leave. */
   const find = (path: string): string | null => {
-    if (isAbsolute(path) || isPrivate(path)) return null
+    if (isAbsolute(path) || isPrivateFile(path)) return null
     try {
       const root = realpathSync(workspace)
       const file = realpathSync(resolve(root, path))
       const inside = relative(root, file)
       // A link may lead elsewhere in the workspace, but neither out of it nor to what is hidden.
-      if (inside.startsWith('..') || isAbsolute(inside) || isPrivate(inside)) return null
+      if (inside.startsWith('..') || isAbsolute(inside) || isPrivateFile(inside)) return null
       const { size } = statSync(file)
       return statSync(file).isFile() && size > 0 && size <= most.bytes ? file : null
     } catch {
@@ -59,10 +59,6 @@ export function openAttached(workspace: string): Attached {
 async function* once<T>(value: T) {
   yield value
 }
-
-/** Hidden files, our own state, and the configuration, in which there may be secrets. */
-const isPrivate = (path: string): boolean =>
-  isConfigFile(path) || path.split(/[\\/]/).some(part => part.startsWith('.') && part !== '.')
 
 /** The targets of markdown links and pictures that can only be paths. Linear: an answer may hold anything, and blocks us all. */
 function targetsIn(text: string): readonly string[] {
