@@ -16,7 +16,7 @@ import { writeTogether } from './write-together.ts'
 
 type Ready = Extract<Loaded, { ok: true }>
 
-export function openSetup(from: LoadFrom, { config, environment }: Ready): Setup {
+export function openSetup(from: LoadFrom, { config, environment, hide }: Ready): Setup {
   const { configDir, agent, gate, discord } = config
   return {
     dir: configDir,
@@ -30,13 +30,13 @@ export function openSetup(from: LoadFrom, { config, environment }: Ready): Setup
     },
     bot: (token, signal) => lookAtBot(discord, token ?? discord.botToken ?? '', signal),
     variable: name => environment[name] ?? null,
-    plan: choices => planFor(from, config, choices),
+    plan: choices => planFor(from, config, hide, choices),
   }
 }
 
 const opening = '// Configuration of Aetheel. "npx aetheel config show" lists every option.\n{}\n'
 
-async function planFor(from: LoadFrom, config: Config, choices: Choices): Promise<Plan> {
+async function planFor(from: LoadFrom, config: Config, hide: Ready['hide'], choices: Choices): Promise<Plan> {
   const { configDir } = config
   const settings = settingsFor(choices, config)
   const variables = variablesFor(choices, configDir)
@@ -50,7 +50,10 @@ async function planFor(from: LoadFrom, config: Config, choices: Choices): Promis
     ...(variables.size > 0 ? [{ ...dotEnv, keep: false }] : []),
     ...(identity.after === (identity.before ?? '') ? [] : [{ ...identity, keep: false }]),
   ].filter(({ before, after }) => before !== after)
-  const files = changes.map(change => shown(change, choices.discordToken))
+  const secret = choices.discordToken
+  // The new one, and those that stand beside what is changed.
+  const hideAll = (text: string) => hide(secret === null ? text : text.replaceAll(secret, mask))
+  const files = changes.map(change => shown(change, hideAll))
   return {
     files,
     warnings: await remarksOn(from, configFile.after, variables, choices),
@@ -88,8 +91,7 @@ async function edited(path: string, empty: string, edit: (text: string) => strin
   return { path, before, after: edit(before ?? empty) }
 }
 
-function shown({ path, before, after, keep }: Edited & { readonly keep: boolean }, secret: string | null): PlannedFile {
-  const hide = (text: string) => (secret === null ? text : text.replaceAll(secret, mask))
+function shown({ path, before, after, keep }: Edited & { readonly keep: boolean }, hide: Ready['hide']): PlannedFile {
   const copy = before === null || !keep ? null : firstFree(path)
   // Of .env only what is new: what stands there already may be secrets of others.
   const diff = unified(before ?? '', after)

@@ -102,6 +102,13 @@ test('an existing config.json keeps its comments, and is kept as it was beside i
   expect(readFileSync(join(home.configDir, 'config.json'), 'utf8')).toBe(
     mine.replace('{ "model"', '{\n    "backend": "claude", "model"'),
   )
+  const secret = 'sk-hunter2hunter2hunter2'
+  const withSecret = `{\n  "env": { "vars": { "WEATHER_KEY": "${secret}" } },\n  "anthropic": { "api_key": "${secret}2" }\n}\n`
+  writeFileSync(join(home.configDir, 'config.json'), withSecret)
+  const shown = await init(home, ['--yes', '--no-turn', '--owner', owner], { PATH })
+  expect(shown.out).toContain('WEATHER_KEY')
+  expect(shown.out + shown.err).not.toContain(secret)
+  expect(readFileSync(join(home.configDir, 'config.json'), 'utf8')).toContain(secret)
   const wins = await init(home, ['--yes', '--no-turn', '--backend', 'echo'], { PATH, AGENT_BACKEND: 'claude' })
   expect(wins.out).toContain('AGENT_BACKEND is set in the environment and wins over this.')
   const broken = await init(home, ['--yes', '--no-turn'], { PATH, HTTP_PORT: 'many' })
