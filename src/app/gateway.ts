@@ -13,7 +13,7 @@ import { buildGateway, type Gateway } from './build.ts'
 import { systemClock as clock } from './clock.ts'
 import { type Config, type Loaded, secretsOf } from './config.ts'
 import { openStateFolder, type StateFolder } from './folder.ts'
-import { openKnownSecrets } from './known-secrets.ts'
+import type { KnownSecrets } from './known-secrets.ts'
 import { type LiveConfig, openLiveConfig, watchConfig } from './live.ts'
 import { logReload, logSignal } from './log.ts'
 import { readNote } from './note.ts'
@@ -43,6 +43,8 @@ export interface GatewayOptions {
   /** Reads the configuration again, from the same places. */
   load(instead?: ConfigTexts): Promise<Loaded>
   readonly log: Logger
+  /** Those of the configuration; the log hides what becomes known here. */
+  readonly secrets: KnownSecrets
   /** Has the log kept in this folder, which is ours alone. */
   keepLog(dir: string): void
   /** When the port was not chosen by anybody, the next free one will do. */
@@ -63,7 +65,7 @@ const patienceMs = 5000
 
 /** Runs until `stop` aborts; then running turns may end, for a while. */
 export async function openGateway(
-  { loaded, load, log, keepLog, anyPort }: GatewayOptions,
+  { loaded, load, log, secrets, keepLog, anyPort }: GatewayOptions,
   stop: AbortSignal,
 ): Promise<StartedGateway> {
   const { config } = loaded
@@ -77,7 +79,8 @@ export async function openGateway(
   const closeHttp = new AbortController()
   try {
     const token = config.http.token ?? (await folder.token())
-    const { scrub, learn } = openKnownSecrets([...secretsOf(config, loaded.environment), token])
+    const { scrub, learn } = secrets
+    learn([token])
     const scratch = openScratch(folder.runs)
     const [backends, strays] = await Promise.all([
       openBackends(

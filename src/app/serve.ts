@@ -2,8 +2,8 @@
 import type { ConfigTexts } from '../base/config-files.ts'
 import { killEverything } from '../run/index.ts'
 import { type Loaded, secretsOf, showProblems } from './config.ts'
-import { secretHider } from './config-report.ts'
 import { CannotStart, openGateway, type StartedGateway } from './gateway.ts'
+import { openKnownSecrets } from './known-secrets.ts'
 import { openLog } from './log.ts'
 import { howToBecomeOwner } from './owner.ts'
 
@@ -20,16 +20,13 @@ export async function startGateway(load: (instead?: ConfigTexts) => Promise<Load
     return loaded.problems.every(({ from }) => from === 'flag') ? 2 : 1
   }
   const stop = stopOnSignals()
-  const { log, keepIn, close } = await openLog(
-    loaded.config.log,
-    hideSecrets(loaded),
-    process.stderr as NodeJS.WriteStream,
-  )
+  const secrets = secretsAtFirst(loaded)
+  const { log, keepIn, close } = await openLog(loaded.config.log, secrets.hide, process.stderr as NodeJS.WriteStream)
   // The last line of a log that ends in the middle of something.
   process.on('uncaughtExceptionMonitor', error => log.fatal({ err: error }, 'crashed'))
   try {
     const anyPort = !loaded.isSet('http.port')
-    const gateway = await openGateway({ loaded, load, log, keepLog: keepIn, anyPort }, stop)
+    const gateway = await openGateway({ loaded, load, log, secrets, keepLog: keepIn, anyPort }, stop)
     process.stdout.write(welcome(gateway))
     await gateway.closed
     return 0
@@ -52,14 +49,17 @@ export async function embedGateway(
 ): Promise<StartedGateway> {
   process.on('exit', killEverything)
   for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
-  const { log, keepIn, close } = await openLog(
-    { ...loaded.config.log, level: 'error' },
-    hideSecrets(loaded),
-    process.stderr as NodeJS.WriteStream,
-  )
-  const embedded = await openGateway({ loaded, load, log, keepLog: keepIn, anyPort: false }, signal)
-  embedded.closed.then(close, close)
-  return embedded
+  const secrets = secretsAtFirst(loaded)
+  const quiet = { ...loaded.config.log, level: 'error' } as const
+  const { log, keepIn, close } = await openLog(quiet, secrets.hide, process.stderr as NodeJS.WriteStream)
+  try {
+    const embedded = await openGateway({ loaded, load, log, secrets, keepLog: keepIn, anyPort: false }, signal)
+    embedded.closed.then(close, close)
+    return embedded
+  } catch (error) {
+    close()
+    throw error
+  }
 }
 
 /** The first signal asks to stop in good order, the second leaves at once; either way no child stays behind. */
@@ -74,7 +74,7 @@ function stopOnSignals(): AbortSignal {
   return stop.signal
 }
 
-const hideSecrets = ({ config, environment }: Ready) => secretHider(secretsOf(config, environment))
+const secretsAtFirst = ({ config, environment }: Ready) => openKnownSecrets(secretsOf(config, environment))
 
 function welcome({ url, token, backend, note, ownerless }: StartedGateway): string {
   const key = `?token=${encodeURIComponent(token)}`
