@@ -149,16 +149,19 @@ test('a file with mistakes is shown as such with the last good values, and can b
   })
 })
 
-test('what a guest has the agent write does not count, does not stay, and does not spoil what the owner changes meanwhile', async () => {
-  const { desk, live, keeper } = await open()
+function turnOfAGuest(): Taken<NewEvent> {
   const item: NewEvent = {
     ...{ key: 'k', lane: 'discord:7', replyTo: null, source: 'discord' },
     what: { kind: 'message', id: 'm', text: 'hi', author: { id: 'eve', name: 'eve', owner: false } },
   }
-  const taken: Taken<NewEvent> = {
+  return {
     ...{ id: 1, lane: item.lane, key: item.key, item, at: 1, attempt: 1, retries: 0, interrupted: false, earlier: [] },
   }
-  const ended = keeper.attend(taken)
+}
+
+test('what a guest has the agent write does not count, does not stay, and does not spoil what the owner changes meanwhile', async () => {
+  const { desk, live, keeper } = await open()
+  const ended = keeper.attend(turnOfAGuest())
   await fixture.writeBotConfig({ 'agent.model': 'evil' })
   await live.reload()
   // The gateway asks the keeper what counts; here that is done by hand.
@@ -173,4 +176,13 @@ test('what a guest has the agent write does not count, does not stay, and does n
   ])
   expect(await desk.change({ 'queue.busy': 'queue' })).toMatchObject({ ok: true })
   expect(written()).toEqual({ 'gate.rate_limit': 3, 'queue.busy': 'queue' })
+})
+
+test('what the owner sets stays, also where a guest has the agent write the very same at that moment', async () => {
+  const { desk, keeper } = await open()
+  const ended = keeper.attend(turnOfAGuest())
+  await fixture.writeBotConfig('{\n  "gate.rate_limit": 3\n}\n')
+  expect(await desk.change({ 'gate.rate_limit': 3 })).toMatchObject({ ok: true, applied: ['gate.rate_limit'] })
+  await ended()
+  expect(written()).toEqual({ 'gate.rate_limit': 3 })
 })

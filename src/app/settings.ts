@@ -16,7 +16,7 @@ const file = 'bot-config.json'
 
 export interface SettingsParts {
   readonly live: LiveConfig
-  readonly keeper: Pick<Keeper, 'edit'>
+  readonly keeper: Pick<Keeper, 'approved' | 'edit'>
 }
 
 export function openSettings({ live, keeper }: SettingsParts): SettingsDesk {
@@ -28,7 +28,9 @@ export function openSettings({ live, keeper }: SettingsParts): SettingsDesk {
     const wrong = Object.entries(set).flatMap(([key, value]) => troubleWith(key, value, before) ?? [])
     if (wrong.length > 0) return refused(wrong)
     const edit = editFor(set)
-    const stands = await textIn(join(live.current().configDir, file))
+    // A guest may be at it just now: what the owner changes is what counts.
+    const approved = keeper.approved(file)
+    const stands = approved === undefined ? await textIn(join(live.current().configDir, file)) : approved
     const text = edit(stands)
     if (text === undefined) return unusable
     if (text === stands) return { ok: true, applied: [], later: [], values: rows(before) }
