@@ -172,6 +172,22 @@ test('what loses against a change of the same field in the same moment is kept b
   expect(onDisk()).toMatchObject([{ content: 'coffee', category: 'taste' }])
 })
 
+test('what lost is kept in two files that do not grow for ever', async () => {
+  const brain = openBrain(parts())
+  const { id } = await brain.add(fact('tea'))
+  await brain.flush()
+  const beside = `${path}.lost.jsonl`
+  const before = `${path}.lost-before.jsonl`
+  writeFileSync(before, 'the oldest')
+  writeFileSync(beside, `${'x'.repeat(1024 * 1024)}\n`)
+  await brain.change(id, { content: 'coffee' })
+  writeFileSync(path, JSON.stringify(onDisk().map(one => ({ ...one, content: 'cocoa' }))))
+  await brain.list()
+  expect(statSync(before).size).toBe(1024 * 1024 + 1)
+  expect(JSON.parse(readFileSync(beside, 'utf8'))).toMatchObject({ id, lost: 'cocoa' })
+  await brain.flush()
+})
+
 test('what does not belong there is refused, and nothing is written', async () => {
   const brain = openBrain(parts())
   await expect(brain.add(fact('  '))).rejects.toThrow('does not belong')

@@ -1,5 +1,5 @@
 // One JSON file of records that the gateway, people and the agent edit at the same time. Memory first; the file follows.
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { appendFile, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -26,6 +26,8 @@ export interface RecordsParts<One> {
 
 const retryMs = 5000
 const mostRemoved = 100
+/** Of what does not count; then it becomes the older of two such files. */
+const mostLostBytes = 1024 * 1024
 /** Somebody who saves in place may be half-way: a file that is no JSON gets a moment to become some. */
 const patience = { times: 4, ms: 50 }
 
@@ -101,6 +103,8 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
     const lines = clashes.map(clash => `${JSON.stringify({ at, ...clash })}\n`)
     const beside = `${path}.lost.jsonl`
     try {
+      const size = statSync(beside, { throwIfNoEntry: false })?.size ?? 0
+      if (size > mostLostBytes) renameSync(beside, `${path}.lost-before.jsonl`)
       await appendFile(beside, lines.join(''), { mode: 0o600 })
       const where = `the newer counts, the other is in ${basename(beside)}`
       failed(new Error(`${basename(path)} was changed from two sides at the same time, in the same field; ${where}.`))
