@@ -59,3 +59,31 @@ test('all folders in a folder are followed, also those that come later and those
     heard.clear()
   }
 })
+
+test('a folder that is made only now, or again, is followed as if it had been there', async () => {
+  const { dir, heard } = follow(['', 'skills/*'])
+  const skills = join(dir, 'skills')
+  for (const text of ['first', 'again']) {
+    rmSync(skills, { recursive: true })
+    await expect.poll(() => heard.has('skills'), { timeout: 5000 }).toBe(true)
+    await new Promise(done => setTimeout(done, 50))
+    heard.clear()
+    mkdirSync(skills)
+    await expect.poll(() => heard.has('skills'), { timeout: 5000 }).toBe(true)
+    mkdirSync(join(skills, 'cooking'))
+    await expect.poll(() => heard.has('skills/cooking'), { timeout: 5000 }).toBe(true)
+    writeFileSync(join(skills, 'cooking/SKILL.md'), text)
+    await expect.poll(() => heard.has('skills/cooking/SKILL.md'), { timeout: 5000 }).toBe(true)
+    heard.clear()
+  }
+})
+
+test('so many folders in one that not all can be followed do not take away the others', async () => {
+  const { dir, heard, leave } = follow([])
+  leave()
+  mkdirSync(join(dir, 'log'))
+  for (let n = 0; n < 250; n++) mkdirSync(join(dir, `skills/${n}`))
+  onTestFinished(followFiles(dir, ['skills/*', 'log'], file => heard.add(file)))
+  writeFileSync(join(dir, 'log/aetheel.log'), 'a line')
+  await told(heard, 'log/aetheel.log')
+})

@@ -11,9 +11,16 @@ const mostFolders = 200
  */
 export function followFiles(dir: string, folders: readonly string[], listener: (file: string) => void): () => void {
   const watchers = new Map<string, FSWatcher>()
+  const wide = folders.flatMap(folder => (folder.endsWith('/*') ? folder.slice(0, -2) : []))
+  const plain = folders.filter(folder => !folder.endsWith('/*'))
+
+  function leave(folder: string): void {
+    watchers.get(folder)?.close()
+    watchers.delete(folder)
+  }
 
   function follow(folder: string, touched: (name: string) => void): void {
-    if (watchers.has(folder) || watchers.size >= mostFolders) return
+    leave(folder)
     try {
       const watcher: FSWatcher = watch(join(dir, folder), { persistent: false }, (_, name) => {
         if (name !== null && !isPassing(name)) touched(name)
@@ -28,25 +35,27 @@ export function followFiles(dir: string, folders: readonly string[], listener: (
   function followAllIn(folder: string): void {
     const enter = (name: string) => {
       const inner = `${folder}/${name}`
-      if (isFolder(join(dir, inner))) follow(inner, file => listener(`${inner}/${file}`))
+      leave(inner)
+      if (watchers.size < mostFolders && isFolder(join(dir, inner))) follow(inner, file => listener(`${inner}/${file}`))
     }
+    for (const one of watchers.keys()) if (one.startsWith(`${folder}/`)) leave(one)
+    // What is told of has come, or gone, or another one has taken its place.
     follow(folder, name => {
       listener(`${folder}/${name}`)
-      // It has come, or gone, or another one has taken its place.
-      watchers.get(`${folder}/${name}`)?.close()
-      watchers.delete(`${folder}/${name}`)
       enter(name)
     })
     for (const name of namesIn(join(dir, folder))) enter(name)
   }
 
-  for (const folder of folders) {
-    if (folder.endsWith('/*')) followAllIn(folder.slice(0, -2))
-    else follow(folder, name => listener(folder === '' ? name : `${folder}/${name}`))
-  }
+  // These first: however many folders there are in the others, they have their watchers.
+  for (const folder of plain)
+    follow(folder, name => {
+      listener(folder === '' ? name : `${folder}/${name}`)
+      if (folder === '' && wide.includes(name)) followAllIn(name)
+    })
+  for (const folder of wide) followAllIn(folder)
   return () => {
-    for (const watcher of watchers.values()) watcher.close()
-    watchers.clear()
+    for (const folder of [...watchers.keys()]) leave(folder)
   }
 }
 
