@@ -1,4 +1,5 @@
 // The gateway as a process: on its own until it is stopped, or inside another command.
+import { fstatSync } from 'node:fs'
 import type { ConfigTexts } from '../base/config-files.ts'
 import { killEverything } from '../run/index.ts'
 import { type Loaded, secretsOf, showProblems } from './config.ts'
@@ -27,7 +28,7 @@ export async function startGateway(load: (instead?: ConfigTexts) => Promise<Load
   try {
     const anyPort = !loaded.isSet('http.port')
     const gateway = await openGateway({ loaded, load, log, secrets, keepLog: keepIn, anyPort }, stop)
-    process.stdout.write(welcome(gateway))
+    process.stdout.write(welcome(gateway, isJournal(process.stdout.fd)))
     await gateway.closed
     return 0
   } catch (error) {
@@ -76,9 +77,20 @@ function stopOnSignals(): AbortSignal {
 
 const secretsAtFirst = ({ config, environment }: Ready) => openKnownSecrets(secretsOf(config, environment))
 
-function welcome({ url, token, backend, note, ownerless }: StartedGateway): string {
-  const key = `?token=${encodeURIComponent(token)}`
+function welcome({ url, token, backend, note, ownerless }: StartedGateway, isKept: boolean): string {
+  const key = isKept ? '' : `?token=${encodeURIComponent(token)}`
   const links = `  WebChat  ${url}/chat${key}\n  Control  ${url}/${key}\n`
   const ready = `\nAetheel is ready; ${backend} answers: ${note}\n\n${links}\n`
-  return `${ready}${howToBecomeOwner(ownerless)}Ctrl-C stops it.\n\n`
+  const end = isKept ? '"npx aetheel status" prints the links with the token.\n' : 'Ctrl-C stops it.\n\n'
+  return `${ready}${howToBecomeOwner(ownerless)}${end}`
+}
+
+/** The journal of systemd is kept, and others than the owner may read it. The variable alone says nothing: terminals inherit it. */
+function isJournal(fd: number): boolean {
+  try {
+    const { dev, ino } = fstatSync(fd)
+    return process.env.JOURNAL_STREAM === `${dev}:${ino}`
+  } catch {
+    return false // it is closed
+  }
 }

@@ -1,9 +1,10 @@
 // `aetheel service`, the real program with a systemctl that only writes down what it was asked.
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
-import { runCommand } from '../harness/gateway.ts'
+import { runCommand, token } from '../harness/gateway.ts'
 
 let home: TemporaryHome
 let tools: string
@@ -124,3 +125,30 @@ test('a configuration with mistakes is not installed', async () => {
   expect(err).toContain('HTTP_PORT')
   expect(existsSync(file())).toBe(false)
 })
+
+test('what goes into the journal, which others may read, has no token in it', async () => {
+  const main = resolve(import.meta.dirname, '../../src/main.ts')
+  const started = async (journal: (id: string) => string) => {
+    const path = join(home.dir, 'output')
+    const out = openSync(path, 'w')
+    const { dev, ino } = fstatSync(out)
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, 'start'], {
+      cwd: home.dir,
+      stdio: ['ignore', out, out],
+      env: {
+        ...{ PATH: '/usr/bin:/bin', HOME: home.dir, CONFIG_DIR: home.configDir, AGENT_BACKEND: 'echo' },
+        ...{ HTTP_TOKEN: token, HTTP_PORT: '0', JOURNAL_STREAM: journal(`${dev}:${ino}`) },
+      },
+    })
+    const ended = new Promise(done => child.on('exit', done))
+    await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 15_000 }).toMatch(/Control .*\n[^]*\n$/)
+    child.kill()
+    await ended
+    return readFileSync(path, 'utf8')
+  }
+  const inJournal = await started(id => id)
+  expect(inJournal).not.toContain(token)
+  expect(inJournal).toContain('"npx aetheel status" prints the links with the token.')
+  // Inherited, as by a terminal that systemd has started.
+  expect(await started(() => '1:2')).toContain(`/chat?token=${token}`)
+}, 40_000)
