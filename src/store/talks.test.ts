@@ -148,3 +148,20 @@ test('whatever was said is found by any part of it', async () => {
     { numRuns: 150 },
   )
 })
+
+test('a search through long texts lets others come in between, and misses and doubles nothing', async () => {
+  const { talks, says } = open()
+  const long = 'слово за словом, '.repeat(10_000)
+  for (let n = 0; n < 60; n++) await says('a', String(n), n % 20 === 0 ? `${long} яблоко` : long)
+  let turns = 0
+  let over = false
+  const others = (): void => {
+    turns += 1
+    if (!over) setImmediate(others)
+  }
+  others()
+  const hits = await talks.search('ЯБЛОКО', 10)
+  over = true
+  expect(hits.map(({ id }) => id)).toEqual(['40', '20', '0'])
+  expect(turns).toBeGreaterThan(6)
+})

@@ -14,8 +14,8 @@ interface LaneRow {
 const titleLength = 60
 const snippet = { before: 40, all: 160 }
 const mostWords = 8
-/** What is looked at in one go: a message must not wait for a search. */
-const sliceOfItems = 4000
+/** What is looked at in one go, and for how long what was found there is read: a message must not wait for a search. */
+const slice = { items: 4000, ms: 5 }
 
 export function openTalks(db: Database, history: Pick<History, 'before' | 'from'>, chat: string): Talks {
   const prefix = `${chat}:`
@@ -78,13 +78,19 @@ export function openTalks(db: Database, history: Pick<History, 'before' | 'from'
       const patterns = asked.map(patternOf)
       const words = asked.map(word => word.toLowerCase())
       const hits: TalkHit[] = []
-      let to = Number(newest.get()?.id ?? 0)
-      for (; to > 0 && hits.length < most; to -= sliceOfItems) {
-        const rows = find.iterate(to - sliceOfItems, to, ...range, ...patterns) as Iterable<unknown>
+      for (let to = Number(newest.get()?.id ?? 0); to > 0 && hits.length < most; ) {
+        const from = to - slice.items
+        const until = performance.now() + slice.ms
+        const rows = find.iterate(from, to, ...range, ...patterns) as Iterable<unknown>
+        to = from
         for (const row of rows as Iterable<Row & { lane: string }>) {
           const hit = hitIn(row, prefix, words)
           if (hit) hits.push(hit)
           if (hits.length >= most) break
+          if (performance.now() > until) {
+            to = row.id - 1
+            break
+          }
         }
         await new Promise(resolve => setImmediate(resolve))
       }
