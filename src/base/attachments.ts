@@ -16,6 +16,20 @@ export interface Upload {
   readonly body: AsyncIterable<Uint8Array>
 }
 
+/** Which files were attached, and to which message each belongs. */
+export interface UploadBook {
+  add(conversation: string, upload: Uploaded): Promise<void>
+  find(conversation: string, id: string): Uploaded | null
+  knows(id: string): boolean
+  /** That event was taken with it, and is kept. */
+  wentWith(id: string, eventKey: string): boolean
+  /** From now on they belong to that event, unless they belong to another that is kept. */
+  claim(ids: readonly string[], eventKey: string): Promise<void>
+  /** Those from before `cutoff` whose message was never sent, or is kept no longer. */
+  forgotten(cutoff: number): readonly string[]
+  remove(id: string): Promise<void>
+}
+
 /** A file that is handed out. */
 export interface Download {
   readonly name: string

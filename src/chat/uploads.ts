@@ -2,7 +2,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type AttachmentsDesk, mostAttachmentBytes, type Uploaded } from '../base/attachments.ts'
+import { type AttachmentsDesk, mostAttachmentBytes, type UploadBook, type Uploaded } from '../base/attachments.ts'
 import type { Attachment } from '../base/event.ts'
 import type { Clock } from '../base/time.ts'
 import { safeName } from './file-name.ts'
@@ -11,16 +11,7 @@ export interface UploadParts {
   readonly workspace: string
   readonly clock: Clock
   newId(): string
-  readonly book: {
-    add(conversation: string, upload: Uploaded): Promise<void>
-    find(conversation: string, id: string): Uploaded | null
-    knows(id: string): boolean
-    /** That event was taken with it. */
-    wentWith(id: string, eventKey: string): boolean
-    claim(ids: readonly string[], eventKey: string): Promise<void>
-    forgotten(cutoff: number): readonly string[]
-    remove(id: string): Promise<void>
-  }
+  readonly book: UploadBook
 }
 
 export interface Uploads extends Pick<AttachmentsDesk, 'take' | 'uploaded'> {

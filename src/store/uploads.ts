@@ -1,20 +1,7 @@
 // Which files were attached in WebChat, and to which message each belongs.
-import type { Uploaded } from '../base/attachments.ts'
+import type { UploadBook, Uploaded } from '../base/attachments.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
-
-export interface UploadBook {
-  add(conversation: string, upload: Uploaded): Promise<void>
-  find(conversation: string, id: string): Uploaded | null
-  knows(id: string): boolean
-  /** That event was taken with it, and is kept. */
-  wentWith(id: string, eventKey: string): boolean
-  /** From now on they belong to that event, unless they belong to another that is kept. */
-  claim(ids: readonly string[], eventKey: string): Promise<void>
-  /** Those from before `cutoff` whose message was never sent, or is kept no longer. */
-  forgotten(cutoff: number): readonly string[]
-  remove(id: string): Promise<void>
-}
 
 export function openUploadBook(db: Database, clock: Clock): UploadBook {
   const add = db.prepare('INSERT INTO uploads (id, conversation, name, type, bytes, at) VALUES (?, ?, ?, ?, ?, ?)')

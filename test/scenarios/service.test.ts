@@ -141,7 +141,7 @@ test('what goes into the journal, which others may read, has no token in it', as
       },
     })
     const ended = new Promise(done => child.on('exit', done))
-    await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 15_000 }).toMatch(/Control .*\n[^]*\n$/)
+    await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 15_000 }).toMatch(/Control .*\n[\s\S]*\n$/)
     child.kill()
     await ended
     return readFileSync(path, 'utf8')
