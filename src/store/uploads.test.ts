@@ -49,3 +49,17 @@ test('what was cancelled can be sent again with its files', async () => {
   expect(db.prepare('SELECT event FROM uploads').get()).toEqual({ event: 'webchat:a:2' })
   await db.close()
 })
+
+test('what is about to be sent is not tidied away, however long it has waited', async () => {
+  const db = openDatabase(':memory:')
+  let now = 1000
+  const clock = { now: () => now, sleep: async () => undefined }
+  const book = openUploadBook(db, clock)
+  await book.add('a', { id: 'x', name: 'a.txt', bytes: 1, type: 'text/plain' })
+  now = 9000
+  expect(book.forgotten(8000)).toEqual(['x'])
+  await book.claim(['x'], 'webchat:a:1')
+  expect(book.forgotten(8000)).toEqual([])
+  expect(book.forgotten(10_000)).toEqual(['x'])
+  await db.close()
+})

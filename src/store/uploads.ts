@@ -11,7 +11,7 @@ export function openUploadBook(db: Database, clock: Clock): UploadBook {
     `SELECT 1 FROM uploads JOIN items ON box = 'in' AND key = event WHERE uploads.id = ? AND event = ?`,
   )
   const claim = db.prepare(
-    `UPDATE uploads SET event = ?1 WHERE id = ?2 AND NOT EXISTS
+    `UPDATE uploads SET event = ?1, at = ?3 WHERE id = ?2 AND NOT EXISTS
        (SELECT 1 FROM items WHERE box = 'in' AND key = uploads.event AND state <> 'cancelled')`,
   )
   const forgotten = db.prepare(
@@ -29,7 +29,7 @@ export function openUploadBook(db: Database, clock: Clock): UploadBook {
     wentWith: (id, eventKey) => wentWith.get(id, eventKey) !== undefined,
     claim: async (ids, eventKey) =>
       void (await db.write(() => {
-        for (const id of ids) claim.run(eventKey, id)
+        for (const id of ids) claim.run(eventKey, id, clock.now())
       })),
     forgotten: cutoff => forgotten.all(cutoff).map(({ id }) => String(id)),
     remove: async id => void (await db.write(() => remove.run(id))),
