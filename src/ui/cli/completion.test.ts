@@ -1,6 +1,6 @@
 // The scripts, sourced by the shells they are for.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -30,6 +30,7 @@ test('bash completes commands, and the commands below them', async () => {
   expect(await offered(['st'])).toEqual(['start', 'status'])
   expect(await offered(['cron', ''])).toEqual(['list', 'add', 'pause', 'resume', 'remove', 'run', 'help'])
   expect(await offered(['help', 'ses'])).toEqual(['sessions'])
+  expect(await offered(['cron', 'help', ''])).toEqual(['list', 'add', 'pause', 'resume', 'remove', 'run'])
   expect(await offered(['completion', ''])).toEqual(['bash', 'zsh', 'fish'])
   expect(await offered(['--config-dir', 'cron', 'doc'])).toEqual(['doctor'])
   expect(await offered(['chat', 'st'])).toEqual([])
@@ -67,18 +68,66 @@ test('nothing is started when TAB is pressed', async () => {
 
 const installed = (shell: string) => spawnSync(shell, ['--version']).status === 0
 
-test.each(['bash', 'zsh', 'fish'])(
-  'the script is one that %s can read (skipped where it is not installed)',
-  async shell => {
-    if (!installed(shell)) return
-    const script = await scriptFor(shell)
-    const read = spawnSync(shell, shell === 'fish' ? ['--no-execute', '/dev/stdin'] : ['-n'], {
-      input: script,
-      encoding: 'utf8',
-    })
-    expect([read.status, read.stderr]).toEqual([0, ''])
+/** Lines with the cursor at their end, and what a shell has to offer there. */
+const lines: readonly (readonly [line: string, offered: readonly string[]])[] = [
+  ['aetheel cr', ['cron']],
+  ['aetheel cron ', ['add', 'help', 'list', 'pause', 'remove', 'resume', 'run']],
+  ['aetheel cron help p', ['pause']],
+  ['aetheel start --backend ', [...backendNames].sort()],
+  ['aetheel --backend ', [...backendNames].sort()],
+  ['aetheel --backend=cl', ['claude', 'claude-sdk']],
+  ['aetheel logs --level ', ['debug', 'error', 'fatal', 'info', 'trace', 'warn']],
+  ['aetheel logs --level=w', ['warn']],
+  ['aetheel doctor --backend=claude --l', ['--live']],
+  ['aetheel --config-dir=/ status --j', ['--json']],
+  ['aetheel --config-dir /usr/li cron add --if-missed ', ['once', 'skip']],
+  ['aetheel chat st', []],
+  ['aetheel logs -n ', []],
+]
+
+test.skipIf(!installed('fish'))(
+  'fish offers all of this at its prompt (skipped where it is not installed)',
+  async () => {
+    const asked = lines.map(([line]) => `complete -C '${line}'; echo .`).join('\n')
+    const ran = spawnSync('fish', ['--no-config', '-c', `${await scriptFor('fish')}\n${asked}`], { encoding: 'utf8' })
+    expect(ran.stderr).toBe('')
+    const words = ran.stdout
+      .split(/^\.\n/m)
+      .slice(0, -1)
+      .map(text => text.split('\n').filter(Boolean))
+    const names = words.map(rows => rows.map(row => row.replace(/\t.*/, '').replace(/^--\w+=/, '')).sort())
+    expect(lines.map(([line], i) => [line, names[i]])).toEqual(lines)
   },
 )
+
+// What `compadd` is given is written down, at a terminal of its own.
+const zshProbe = (script: string, out: string, asked: readonly string[]) => `
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'PS1= PS2=; unsetopt zle_bracketed_paste prompt_cr prompt_sp; autoload -Uz compinit; compinit -D -u; source ${script}'
+zpty -w shell 'compadd() { local -a hits; if [[ " $* " == *" -"[AOD]" "* ]]; then builtin compadd "$@"; else builtin compadd -A hits "$@"; print -rl -- $hits >> ${out}; builtin compadd "$@"; fi }'
+zpty -w shell 'mark() { print . >> ${out}; BUFFER= }; zle -N mark; bindkey "^T" mark; bindkey "^I" complete-word; print -r -- rea''dy'
+zpty -r shell seen '*ready*'
+${asked.map(line => `zpty -w -n shell '${line}'$'\\t\\x14'`).join('\n')}
+repeat 200; do [[ $(grep -c '^.$' ${out} 2> /dev/null) == ${asked.length} ]] && break; sleep 0.05; done
+zpty -d shell
+`
+
+test.skipIf(!installed('zsh'))('zsh offers all of this at its prompt (skipped where it is not installed)', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'aetheel-completion-'))
+  try {
+    const [script, out] = [join(dir, 'aetheel.zsh'), join(dir, 'out')]
+    writeFileSync(script, await scriptFor('zsh'))
+    const asked = lines.map(([line]) => line)
+    const ran = spawnSync('zsh', ['-f', '-c', zshProbe(script, out, asked)], { encoding: 'utf8', timeout: 20_000 })
+    expect([ran.status, ran.stderr]).toEqual([0, ''])
+    const rows = readFileSync(out, 'utf8').split(/^\.\n/m)
+    const names = rows.map(row => [...new Set(row.split('\n').filter(Boolean))].sort())
+    expect(lines.map(([line], i) => [line, names[i]])).toEqual(lines)
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+})
 
 test('zsh and fish are told of everything with its words', async () => {
   const zsh = await scriptFor('zsh')

@@ -43,13 +43,14 @@ function levelsOf(program: Command): readonly Level[] {
   const help = program.createHelp()
   const global = help.visibleOptions(program).filter(({ long }) => long !== '--version')
   const optionsOf = (command: Command) => [...help.visibleOptions(command), ...(command === program ? [] : global)]
-  const below = (command: Command, path: readonly string[]): Level[] => {
+  const below = (command: Command, path: readonly string[], above: Command): Level[] => {
     const commands = help.visibleCommands(command)
     const given = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
       argChoices.map(word => ({ word, about: description })),
     )
-    // What is asked for help about is a command, and no command at all is `start`.
-    const named = command.name() === 'help' ? help.visibleCommands(program) : commands
+    // What is asked for help about is a command beside it, and no command at all is `start`.
+    const beside = help.visibleCommands(above).filter(one => one.name() !== 'help')
+    const named = command.name() === 'help' ? beside : commands
     const meant = command === program ? program.commands.filter(one => one.name() === 'start') : []
     const options = [command, ...meant].flatMap(optionsOf).map(choiceOf)
     const level: Level = {
@@ -57,9 +58,9 @@ function levelsOf(program: Command): readonly Level[] {
       words: [...named.map(one => ({ word: one.name(), about: one.description() })), ...given],
       options: options.filter(({ names }, i) => options.findIndex(one => one.names.join() === names.join()) === i),
     }
-    return [level, ...commands.flatMap(one => below(one, [...path, one.name()]))]
+    return [level, ...commands.flatMap(one => below(one, [...path, one.name()], command))]
   }
-  return below(program, [])
+  return below(program, [], program)
 }
 
 function choiceOf({ short, long, description, argChoices, required, optional, flags }: Option): Choice {
@@ -149,17 +150,21 @@ function zshScript(levels: readonly Level[]): string {
     const commands = words.map(({ word, about }) => told(word, about))
     return `    ${quoted(at)}) commands=(${commands.join(' ')}) options=(${names.join(' ')}) ;;`
   })
-  // Sourced, it makes itself known; as a file of the function path it is called.
+  // For zsh, `--backend=claude` is one word. Sourced, it makes itself known; as a file of the function path it is called.
   return `#compdef aetheel
 # Completion of aetheel for zsh. For every shell, below compinit: echo 'eval "$(aetheel completion zsh)"' >> ~/.zshrc
 _aetheel() {
-  local at='' takes='' word i
+  local at='' takes='' before=\${words[CURRENT-1]} word i
   local -a commands options
   for ((i = 2; i < CURRENT; i++)); do
     word=\${words[i]}
 ${walk(levels)}
   done
-  case "$at:\${words[CURRENT-1]}" in
+  if [[ \${words[CURRENT]} == --*=* ]]; then
+    before=\${words[CURRENT]%%=*}
+    compset -P 1 '*='
+  fi
+  case "$at:$before" in
 ${values.join('\n')}
   esac
   case "$at" in
