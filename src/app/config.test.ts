@@ -48,6 +48,7 @@ test('nothing set gives the defaults', async () => {
   } satisfies Config)
   expect(warnings).toEqual([])
   expect(values.every(({ from }) => from === 'default')).toBe(true)
+  expect(values.filter(({ value }) => value === '********')).toEqual([])
 })
 
 const credentials = fc.string({

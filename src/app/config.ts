@@ -325,7 +325,7 @@ function shownValues(
 ): ShownValue[] {
   const rows = eachOption().map(([key, { env, secret, description }]): ShownValue => {
     const value = plain(key === 'config_dir' ? folder : values[key])
-    const safe = value === null ? null : secret ? mask : scrub(value)
+    const safe = value === null ? null : !secret ? scrub(value) : value === '' ? '' : mask
     return { key, env, value: safe, from: from.get(key) ?? 'default', description }
   })
   const origin = (name: string): From =>

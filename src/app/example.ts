@@ -2,7 +2,7 @@
 import { constants } from 'node:fs'
 import { copyFile, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder } from './folder.ts'
+import { codeOf, makeFolder } from './folder.ts'
 import { productRoot } from './root.ts'
 
 export interface Copied {
@@ -40,7 +40,7 @@ async function copyNew(from: string, to: string): Promise<boolean> {
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw new Error(`${to} could not be written (${String(error)}). Check free space and permissions.`, {
+    throw new Error(`${to} could not be written (${codeOf(error)}). Check free space and permissions.`, {
       cause: error,
     })
   }

@@ -28,7 +28,7 @@ export async function openStateFolder(configDir: string): Promise<StateFolder> {
     await rm(probe)
   } catch (error) {
     throw new Error(
-      `${dir} cannot be written (${String(error)}). Check free space and permissions, or choose another folder with CONFIG_DIR.`,
+      `${dir} cannot be written (${codeOf(error)}). Check free space and permissions, or choose another folder with CONFIG_DIR.`,
       { cause: error },
     )
   }
@@ -50,11 +50,23 @@ export async function makeFolder(dir: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return
-    if (code !== 'ENOENT' || existsSync(dirname(dir))) throw error
+    if (code !== 'ENOENT' || existsSync(dirname(dir))) throw cannotBeMade(dir, error)
     await makeFolder(dirname(dir))
-    await make()
+    await make().catch(again => Promise.reject(cannotBeMade(dir, again)))
   }
 }
+
+const cannotBeMade = (dir: string, error: unknown) =>
+  Object.assign(
+    new Error(
+      `the folder ${dir} cannot be made (${codeOf(error)}). Check permissions, or choose another one with CONFIG_DIR or --config-dir.`,
+      { cause: error },
+    ),
+    { code: codeOf(error) },
+  )
+
+/** Such as ENOSPC; what else is known where the system gave none. */
+export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
 
 export const databaseFile = (configDir: string) => join(stateDir(configDir), 'aetheel.db')
 export const logDir = (configDir: string) => join(configDir, logFolder)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { writeWhole } from '../store/index.ts'
 import type { InitialConfig } from '../ui/index.ts'
 import { initialConfigFile } from './config-report.ts'
-import { makeFolder } from './folder.ts'
+import { codeOf, makeFolder } from './folder.ts'
 
 export async function writeInitialConfig(configDir: string, force: boolean): Promise<InitialConfig> {
   const path = join(configDir, 'config.json')
@@ -15,7 +15,10 @@ export async function writeInitialConfig(configDir: string, force: boolean): Pro
     await writeFile(path, initialConfigFile(), { flag: 'wx', mode: 0o600 })
     return { path, created: true, copy: null }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (codeOf(error) !== 'EEXIST')
+      throw new Error(`${path} could not be written (${codeOf(error)}). Check free space and permissions.`, {
+        cause: error,
+      })
   }
   if (!force) return { path, created: false, copy: null }
   const copy = await keepCopy(path)

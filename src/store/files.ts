@@ -27,7 +27,8 @@ export async function replaceWhole(path: string, text: string, stillSo: () => bo
     await rm(draft, { force: true })
     return null
   } catch (error) {
-    await rm(draft, { force: true })
+    // Where it could not be made it cannot be removed either; what is told is the first trouble.
+    await rm(draft, { force: true }).catch(() => undefined)
     throw new Error(`${path} could not be written; check free space and permissions of ${dirname(path)}`, {
       cause: error,
     })

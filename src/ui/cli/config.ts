@@ -82,7 +82,7 @@ function renderValues(values: readonly ShownValue[], out: OutputStream): string[
   const room = out.isTTY === true ? Math.max(12, (out.columns || 80) - beside) : Number.POSITIVE_INFINITY
   const rows = values.map(({ key, value, from }) => [
     key,
-    value === null ? '-' : cutTo(withoutControls(value), room),
+    value === null || value === '' ? '-' : cutTo(withoutControls(value), room),
     from,
   ])
   const [head = '', ...lines] = aligned([['KEY', 'VALUE', 'FROM'], ...rows])

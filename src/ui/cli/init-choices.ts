@@ -91,7 +91,10 @@ async function whoAnswers(setup: Setup, chooser: Chooser): Promise<string | null
   const missing = all.filter(({ runs }) => !runs).map(({ name }) => name)
   say('Who is to answer? On this machine there is')
   for (const line of aligned(usable.map(({ name, detail }, i) => [`  ${i + 1}`, name, detail]))) say(line)
-  if (missing.length > 0) say(`Not here: ${missing.join(', ')}. "npx aetheel doctor" says how to install them.`)
+  if (missing.length > 0) {
+    say(`Not here: ${missing.join(', ')}.`)
+    say('"npx aetheel doctor" says how to install them.')
+  }
   const usual = usable.find(({ name }) => name === setup.backend)?.name ?? usable[0]?.name ?? 'echo'
   for (;;) {
     const answer = await questions.ask('Its number or name:', usual)
@@ -132,7 +135,10 @@ async function askForToken(setup: Setup, chooser: Chooser, questions: Questions)
   const { say } = chooser
   say()
   const { hasToken } = setup.discord
-  if (!hasToken) say('Discord: https://discord.com/developers/applications, New Application, Bot, Reset Token.')
+  if (!hasToken) {
+    say('Discord: https://discord.com/developers/applications, New Application, Bot:')
+    say('switch on Message Content Intent, Save Changes; then Reset Token, and copy it.')
+  }
   const question = hasToken
     ? 'A token of a Discord bot is set. Enter keeps it; or another (it is not shown):'
     : 'The token of the bot (it is not shown; Enter: no Discord):'
@@ -169,9 +175,8 @@ async function whoOwns(setup: Setup, { flags, questions, say }: Chooser, discord
   }
   if (!questions || !discord || setup.owners.length > 0) return null
   say()
-  say(
-    'Who owns it may do everything. In Discord: Settings, Advanced, Developer Mode; then right click on your name, Copy User ID.',
-  )
+  say('Who owns it may do everything. In Discord: Settings, Advanced, Developer Mode;')
+  say('then right click on your name, Copy User ID.')
   for (;;) {
     const answer = await questions.ask('Your user id (Enter: later, by a code that the bot shows you):', '')
     if (answer === '') return null

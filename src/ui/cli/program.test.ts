@@ -44,6 +44,7 @@ const good: ConfigReport = {
     { key: 'http.port', env: 'HTTP_PORT', value: '9000', from: 'environment', description: 'the port' },
     { key: 'http.token', env: 'HTTP_TOKEN', value: '********', from: 'config.json', description: 'the token' },
     { key: 'agent.model', env: 'BACKEND_MODEL', value: null, from: 'default', description: 'the model' },
+    { key: 'gate.users', env: 'ALLOWED_USERS', value: '', from: 'default', description: 'who may speak' },
   ],
 }
 
@@ -181,6 +182,7 @@ test('config show is a table, warnings beside it', async () => {
     'http.port    9000      environment',
     'http.token   ********  config.json',
     'agent.model  -         default',
+    'gate.users   -         default',
     '',
   ])
   expect(err).toBe('aetheel: warning: http.prot is not known; did you mean http.port?\n')

@@ -181,6 +181,6 @@ const units: Readonly<Record<UnitDesk['there'], (file: string) => string>> = {
   no: () => 'none; "npx aetheel service install" writes one',
   same: file => file,
   other: file =>
-    `${file}, which is for another workspace or version; "npx aetheel service install" shows how it differs`,
+    `${file}, which is not as one made here and now would be; "npx aetheel service install" shows how it differs`,
   foreign: file => `${file}, which was not made by this program`,
 }
