@@ -12,7 +12,7 @@ import { openBudget } from '../intake/index.ts'
 import { openSkillsDesk, openWorkspace } from '../prompt/index.ts'
 import { openRoutes, openSubAgents, type Scratch } from '../run/index.ts'
 import { openSaying } from '../send/index.ts'
-import { type Database, openLogReader, openSessionsDesk } from '../store/index.ts'
+import { type Database, openLogReader, openSessionsDesk, sweepDrafts } from '../store/index.ts'
 import type { OpenBackends } from './backends.ts'
 import { openBoxes } from './boxes.ts'
 import { openChats } from './chats.ts'
@@ -209,6 +209,7 @@ export async function buildGateway(parts: BuildParts) {
     async forgetOld(signal: AbortSignal) {
       const gone = await ledgers.forgetOld(signal)
       await uploads.tidy()
+      await sweepDrafts(config.configDir, clock.now())
       return gone
     },
     async flush() {
