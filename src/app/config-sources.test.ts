@@ -92,6 +92,20 @@ test('a folder called .env is not ours', async () => {
   expect((await good()).warnings).toEqual(['.env is a folder, ignored'])
 })
 
+test('lines of .env that say nothing are told by their number, never by their words', async () => {
+  await writeFile(path('.env'), '# mine\n\n export A=1\nB="two\nlines, and = more"\r\nC.d-e = \'x\'\nF=`\n`\n')
+  expect((await good()).warnings).toEqual([])
+  await writeFile(path('.env'), 'A=1\nB="two\nlines"\nMTIzNDU2.secret.words\nHTTP_PORT=81\n\0\ufffd\n')
+  const { warnings, config } = await good()
+  expect(warnings).toEqual(['.env: line 4 is no NAME=value and no # comment, ignored, and 1 more'])
+  expect(config.http.port).toBe(81)
+  // Nor does it take long.
+  const began = performance.now()
+  for (const text of ['\n', ' ', 'A="', "A='\n", 'A=\n"', '\0'])
+    await writeFile(path('.env'), text.repeat(1_000_000 / text.length)).then(() => load())
+  expect(performance.now() - began).toBeLessThan(5000)
+})
+
 test('bot-config.json wins over config.json, also over its env.vars, and all else wins over it', async () => {
   await writeConfig({ agent: { model: 'a', max_turns: 1 }, http: { port: 1 }, env: { vars: { RATE_LIMIT: '1' } } })
   await writeBotConfig({ 'agent.model': 'b', 'http.port': 2, 'gate.rate_limit': 2, allowed_tools: ['Read'] })

@@ -35,11 +35,30 @@ export function setVariables(env: Readonly<Record<string, string | undefined>>):
 
 export async function readDotEnv(folder: string, { problems, warnings }: Remarks): Promise<Variables> {
   const read = await readText(join(folder, '.env'))
-  if (read.type === 'text') return setVariables(parseEnv(read.text.replace(/^\ufeff/, '')))
+  if (read.type === 'text') {
+    const text = read.text.replace(/^\ufeff/, '')
+    warnings.push(...notUnderstood(text))
+    return setVariables(parseEnv(text))
+  }
   // Python keeps virtual environments in a folder of this name.
   if (read.type === 'folder') warnings.push('.env is a folder, ignored')
   if (read.type === 'unreadable') problems.push(fileProblem('.env', `cannot be read (${read.why})`))
   return {}
+}
+
+/** A file that is damaged would else only be noticed by what it no longer says. Never the line itself: it may be a secret. */
+function notUnderstood(text: string): readonly string[] {
+  // A value in quotes may have several lines.
+  const flat = text.replace(/^([ \t]*(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*)(["'`])[^]*?\2/gm, (all, name: string) =>
+    name.concat('\n'.repeat(all.split('\n').length - 1)),
+  )
+  const wrong = flat
+    .split(/\r\n|\n|\r/)
+    .flatMap((line, i) => (/^\s*(#|$|(export\s+)?[\w.-]+\s*=)/.test(line) ? [] : [i + 1]))
+  const [first] = wrong
+  if (first === undefined) return []
+  const more = wrong.length === 1 ? '' : `, and ${wrong.length - 1} more`
+  return [`.env: line ${first} is no NAME=value and no # comment, ignored${more}`]
 }
 
 /** What config.json says, not yet checked. Blank texts and nulls count as not set and are left out. */

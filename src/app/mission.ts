@@ -37,7 +37,12 @@ export function openMission({ live, db, clock, tell, inbox, usage, jobs, status 
     path: join(live.current().configDir, 'activity-log.json'),
     now: clock.now,
     eventOf: timeline.eventOf,
-    failed: error => tell({ type: 'workspace-trouble', file: 'activity-log.json', why: String(error) }),
+    failed: error =>
+      tell({
+        type: 'workspace-trouble',
+        file: 'activity-log.json',
+        why: error instanceof Error ? error.message : String(error),
+      }),
   })
   const turns = new Map<number, { readonly backend: string; readonly since: number }>()
   const zone = () => live.current().timezone

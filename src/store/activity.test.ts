@@ -112,7 +112,7 @@ test('numbers grow over restarts, also after a kill and with a clock that went b
 })
 
 test.each(['', '{', '[{"id":"x"}, 7, null]', '\0\0\0\0', '{"id":7}'])(
-  'a broken file (%j) is no trouble',
+  'a broken file (%j) stops nothing',
   async broken => {
     writeFileSync(path, broken)
     const activity = open()
@@ -120,7 +120,6 @@ test.each(['', '{', '[{"id":"x"}, 7, null]', '\0\0\0\0', '{"id":7}'])(
     activity.listen(accepted(1))
     await activity.flush()
     expect(inFile().map(({ event }) => event)).toEqual([1])
-    expect(troubles).toEqual([])
   },
 )
 
@@ -133,6 +132,26 @@ test('an edit of the file between two writes is kept', async () => {
   activity.listen(accepted(3))
   await activity.flush()
   expect(inFile().map(({ event }) => event)).toEqual([2, 3])
+})
+
+test('of a damaged file the whole lines go on, and it is kept beside it; so is one of rubbish', async () => {
+  const activity = open()
+  for (const id of [1, 2, 3]) activity.listen(accepted(id))
+  await activity.flush()
+  const torn = readFileSync(path, 'utf8').replace('"event":2', '"ev\0')
+  writeFileSync(path, torn)
+  activity.listen(accepted(4))
+  await activity.flush()
+  expect(inFile().map(({ event }) => event)).toEqual([1, 3, 4])
+  expect(readFileSync(`${path}.damaged`, 'utf8')).toBe(torn)
+  expect(String(troubles)).toContain('kept as activity-log.json.damaged')
+  writeFileSync(path, '\0'.repeat(1_000_000))
+  expect((await open().list(null, 10)).length).toBe(0)
+  activity.listen(accepted(5))
+  await activity.flush()
+  expect(inFile().map(({ event }) => event)).toEqual([5])
+  expect(readFileSync(`${path}.damaged`).length).toBe(1_000_000)
+  expect(troubles).toHaveLength(2)
 })
 
 test('a disk that takes nothing is told once, and nothing is lost when it does again', async () => {

@@ -1,6 +1,7 @@
 // What happened, as a running list: the newest in memory, more of them in activity-log.json.
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, renameSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import type { Activity, ActivityEntry } from '../base/activity.ts'
 import type { Signal } from '../base/signal.ts'
 import { inPlainWords, isWarning } from './activity-words.ts'
@@ -40,7 +41,7 @@ export function openActivity({ path, now, eventOf, failed }: ActivityParts): Act
     try {
       // What we wrote ourselves need not be understood once more.
       const lines = written !== null && signatureOf(path) === written ? linesOf(await readText(path)) : null
-      const kept = lines ?? (await readEntries(path)).map(encode)
+      const kept = lines ?? (await takeOver()).map(encode)
       const count = owed.length
       const all = [...kept, ...owed.map(encode)].slice(-mostInFile)
       written = await replaceWhole(path, `[\n${all.join(',\n')}\n]\n`, () => true)
@@ -54,6 +55,17 @@ export function openActivity({ path, now, eventOf, failed }: ActivityParts): Act
         failed(error)
       }
     }
+  }
+  /** What is there already. One that is damaged is put aside, and what can be read of it goes on. */
+  async function takeOver(): Promise<readonly ActivityEntry[]> {
+    const { entries, damaged } = await readEntries(path)
+    if (!damaged) return entries
+    renameSync(path, `${path}.damaged`)
+    const name = basename(path)
+    failed(
+      new Error(`it could not be read as a whole; it is kept as ${name}.damaged, and goes on with what was legible`),
+    )
+    return entries
   }
   const file = openMirror(append, pauseMs, failed)
 
@@ -83,7 +95,9 @@ export function openActivity({ path, now, eventOf, failed }: ActivityParts): Act
       const found = recent.filter(isBefore)
       if (found.length >= most) return found.slice(-most).reverse()
       const known = new Set(found.map(({ id }) => id))
-      const older = [...(await readEntries(path)), ...owed].filter(entry => isBefore(entry) && !known.has(entry.id))
+      const older = [...(await readEntries(path)).entries, ...owed].filter(
+        entry => isBefore(entry) && !known.has(entry.id),
+      )
       const all = new Map([...older, ...found].map(entry => [entry.id, entry]))
       return [...all.values()].sort((a, b) => b.id - a.id).slice(0, most)
     },
@@ -109,13 +123,20 @@ const linesOf = (text: string) =>
     .slice(1, -2)
     .map(line => (line.endsWith(',') ? line.slice(0, -1) : line))
 
-/** Missing or broken: there is none, and the next write begins a new one. */
-async function readEntries(path: string): Promise<readonly ActivityEntry[]> {
+/** Missing: there are none. Of a damaged one those lines that are still whole. */
+async function readEntries(path: string): Promise<{ entries: readonly ActivityEntry[]; damaged: boolean }> {
+  const text = await readText(path).catch(() => '')
+  const found = parsed(text)
+  if (Array.isArray(found)) return { entries: found.filter(isEntry), damaged: false }
+  const lines = text.split('\n').map(line => parsed(line.replace(/,$/, '')))
+  return { entries: lines.filter(isEntry), damaged: text.trim() !== '' }
+}
+
+function parsed(text: string): unknown {
   try {
-    const found: unknown = JSON.parse(await readText(path))
-    return Array.isArray(found) ? found.filter(isEntry) : []
+    return JSON.parse(text)
   } catch {
-    return []
+    return null
   }
 }
 
