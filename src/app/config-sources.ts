@@ -49,7 +49,7 @@ export async function readDotEnv(folder: string, { problems, warnings }: Remarks
 /** A file that is damaged would else only be noticed by what it no longer says. Never the line itself: it may be a secret. */
 function notUnderstood(text: string): readonly string[] {
   // A value in quotes may have several lines.
-  const flat = text.replace(/^([ \t]*(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*)(["'`])[^]*?\2/gm, (all, name: string) =>
+  const flat = text.replace(/^([ \t]*(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*)(["'`])[\s\S]*?\2/gm, (all, name: string) =>
     name.concat('\n'.repeat(all.split('\n').length - 1)),
   )
   const wrong = flat
