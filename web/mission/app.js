@@ -8,25 +8,30 @@ import { connect, followLine } from './live.js'
 import { EventPanel } from './pages/event.js'
 import { addStyles, Confirm, html, Notice, Skeleton } from './ui.js'
 
-const withStyles = (path, module) => Promise.all([module, addStyles(path)]).then(([loaded]) => loaded)
+const own = (...names) => names.map(name => `/web/mission/${name}.css`)
+const ofChat = ['chat', 'prose', 'composer'].map(name => `/web/chat/${name}.css`)
+const page = (title, module, styles = []) => ({
+  title,
+  load: () => Promise.all([module(), ...styles.map(addStyles)]).then(([loaded]) => loaded),
+})
 
-/** Loaded when they are first opened. */
+/** Loaded when they are first opened, each with the styles that not all need. */
 const pages = {
-  overview: { title: 'Overview', load: () => import('./pages/overview.js') },
-  chat: { title: 'Chat', load: () => withStyles('/web/chat/chat.css', import('./pages/chat.js')) },
-  activity: { title: 'Activity', load: () => import('./pages/activity.js') },
-  brain: { title: 'Brain', load: () => import('./pages/brain.js') },
-  tasks: { title: 'Tasks', load: () => import('./pages/tasks.js') },
-  content: { title: 'Content Intel', load: () => import('./pages/content.js') },
-  schedule: { title: 'Schedule', load: () => import('./pages/schedule.js') },
-  agents: { title: 'Sub-agents', load: () => import('./pages/agents.js') },
-  sessions: { title: 'Sessions', load: () => import('./pages/sessions.js') },
-  memory: { title: 'Memory & persona', load: () => import('./pages/memory.js') },
-  skills: { title: 'Skills', load: () => import('./pages/skills.js') },
-  usage: { title: 'Usage', load: () => import('./pages/usage.js') },
-  pairing: { title: 'Pairing', load: () => import('./pages/pairing.js') },
-  settings: { title: 'Settings', load: () => import('./pages/settings.js') },
-  logs: { title: 'Logs', load: () => import('./pages/logs.js') },
+  overview: page('Overview', () => import('./pages/overview.js')),
+  chat: page('Chat', () => import('./pages/chat.js'), ofChat),
+  activity: page('Activity', () => import('./pages/activity.js')),
+  brain: page('Brain', () => import('./pages/brain.js'), own('form', 'records')),
+  tasks: page('Tasks', () => import('./pages/tasks.js'), own('form', 'records')),
+  content: page('Content Intel', () => import('./pages/content.js'), own('form', 'records')),
+  schedule: page('Schedule', () => import('./pages/schedule.js'), own('form', 'work')),
+  agents: page('Sub-agents', () => import('./pages/agents.js'), own('work')),
+  sessions: page('Sessions', () => import('./pages/sessions.js')),
+  memory: page('Memory & persona', () => import('./pages/memory.js'), own('editor', 'work')),
+  skills: page('Skills', () => import('./pages/skills.js'), own('editor', 'form', 'work')),
+  usage: page('Usage', () => import('./pages/usage.js'), own('usage')),
+  pairing: page('Pairing', () => import('./pages/pairing.js'), own('work')),
+  settings: page('Settings', () => import('./pages/settings.js'), own('settings')),
+  logs: page('Logs', () => import('./pages/logs.js'), own('logs')),
 }
 const loaded = new Map()
 
@@ -73,6 +78,7 @@ const Page = () => {
     if (page !== first) setMoved(true)
     if (!loaded.has(page)) load()
   }, [page])
+  useEffect(() => (trouble === null ? undefined : followLine(({ again }) => again && load())), [trouble])
   useEffect(() => {
     // Whoever went to another page is at its beginning; whoever has just come stays where the browser put them.
     // A page that has put the focus somewhere knows better.

@@ -63,7 +63,7 @@ export const Removed = ({ records }) => {
     }
   }
   return html`
-    <div class="removed" role="status">
+    <div class="removed-bar" role="status">
       <span class="grow">${trouble ? trouble.message : `“${shortened(removed.name)}” is removed.`}</span>
       <button type="button" class="link-button" ref=${undo} onClick=${bringBack}>Undo</button>
       <button type="button" class="link-button" onClick=${dismiss}>Dismiss</button>
