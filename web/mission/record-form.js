@@ -1,8 +1,9 @@
 // One record in a form. What is typed is never lost: not by Escape, not by a refusal, not by somebody who writes at the same time.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { keep, recall } from './kept.js'
 import { Dialog, html, toast } from './ui.js'
 
-/** @typedef {{ name: string, label: string, kind?: 'line' | 'long' | 'tags' | 'choice' | 'day', most?: number, required?: boolean, hint?: string, choices?: [string, string][], known?: string[] }} Field */
+/** @typedef {{ name: string, label: string, kind?: 'line' | 'long' | 'tags' | 'choice' | 'day', most?: number, required?: boolean, hint?: string, choices?: [string, string][], known?: string[], seldom?: boolean }} Field `seldom`: shown when asked for */
 
 const asText = (field, value) => (field.kind === 'tags' ? (value ?? []).join(', ') : (value ?? ''))
 const fromText = (field, text) =>
@@ -10,11 +11,11 @@ const fromText = (field, text) =>
 const isEmpty = text => text.trim() === ''
 
 /**
- * @param {{ title: string, fields: Field[], records: any, item: any, start?: object, what: string, onClose: () => void, children?: any }} props
- * `item` is what is changed, or null for a new one, which begins as `start`
+ * @param {{ title: string, fields: Field[], records: any, item: any, start?: object, what: string, add?: string, onClose: () => void, children?: any }} props
+ * `item` is what is changed, or null for a new one, which begins as `start`; then `records` needs no more than its path and `add`
  */
-export const RecordForm = ({ title, fields, records, item, start = {}, what, onClose, children }) => {
-  const key = `draft:${records.path}:${item?.id ?? 'new'}`
+export const RecordForm = ({ title, fields, records, item, start = {}, what, add = 'Add', onClose, children }) => {
+  const key = `${records.path}:${item?.id ?? 'new'}`
   const [draft] = useState(() => recall(key))
   const [values, setValues] = useState(() => draft?.values ?? textsOf(fields, item ?? start))
   // As the owner has last seen it: what they send is what differs from that.
@@ -30,7 +31,7 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, onC
 
   const touched = fields.filter(field => values[field.name] !== asText(field, base[field.name]))
   // Not after the painting: Escape may be faster.
-  useLayoutEffect(() => keepDraft(key, touched.length > 0 && { values, base }), [values, base])
+  useLayoutEffect(() => keep(key, touched.length > 0 ? { values, base } : null), [values, base])
 
   /** The record is different now: what the owner has not touched follows, for the rest they decide. */
   const meet = record => {
@@ -73,7 +74,7 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, onC
     setTrouble(null)
     try {
       await save()
-      keepDraft(key, false)
+      keep(key, null)
       toast(item === null || gone ? 'Added.' : 'Saved.')
       onClose()
     } catch (problem) {
@@ -99,21 +100,25 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, onC
     place.current.querySelector('[name]')?.focus()
   }
   const cancel = () => {
-    keepDraft(key, false)
+    keep(key, null)
     onClose()
   }
-  const action = gone ? 'Add it again' : item === null ? 'Add' : 'Save'
+  const action = gone ? 'Add it again' : item === null ? add : 'Save'
+  const drawn = field => html`
+    <${Field} key=${field.name} field=${field} value=${values[field.name]} set=${text => setValues({ ...values, [field.name]: text })} />
+    ${field.name in theirs && html`<${Clash} field=${field} theirs=${theirs[field.name]} decide=${mine => decide(field, mine)} />`}`
+  const seldom = fields.filter(field => field.seldom)
   return html`
     <${Dialog} label=${title} class="form-dialog" onClose=${onClose}>
       <form class="form" onSubmit=${submit} ref=${place}>
         <h2>${title}</h2>
         ${draft && touched.length > 0 && html`<p class="kept quiet">What you wrote last time is still here. <button type="button" class="link-button" onClick=${startOver}>Start over</button></p>`}
         ${gone && html`<div class="notice" role="alert"><span>Somebody has removed this ${what} meanwhile. What you wrote is still here.</span></div>`}
-        ${fields.map(
-          field => html`
-            <${Field} key=${field.name} field=${field} value=${values[field.name]} set=${text => setValues({ ...values, [field.name]: text })} />
-            ${field.name in theirs && html`<${Clash} field=${field} theirs=${theirs[field.name]} decide=${mine => decide(field, mine)} />`}`,
-        )}
+        ${fields.filter(field => !field.seldom).map(drawn)}
+        ${
+          seldom.length > 0 &&
+          html`<details class="more-text" open=${seldom.some(field => touched.includes(field))}><summary>More</summary><div class="form">${seldom.map(drawn)}</div></details>`
+        }
         ${trouble && html`<div class="notice" role="alert">${trouble.message}</div>`}
         <div class="acts end">
           ${children}
@@ -159,20 +164,4 @@ const Clash = ({ field, theirs, decide }) => {
         <button type="button" class="button small" onClick=${() => decide(false)}>Take theirs</button>
       </div>
     </div>`
-}
-
-const recall = key => {
-  try {
-    return JSON.parse(sessionStorage.getItem(key))
-  } catch {
-    return null // the browser keeps nothing, or somebody else wrote it
-  }
-}
-const keepDraft = (key, draft) => {
-  try {
-    if (draft) sessionStorage.setItem(key, JSON.stringify(draft))
-    else sessionStorage.removeItem(key)
-  } catch {
-    // The browser keeps nothing: then only an open form does.
-  }
 }

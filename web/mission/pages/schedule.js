@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks'
 import { tell } from '../api.js'
 import { useAnswer, useNow } from '../live.js'
-import { Act, Ago, Badge, confirmed, Dialog, Empty, Head, html, Loaded } from '../ui.js'
+import { RecordForm } from '../record-form.js'
+import { Act, Ago, Badge, confirmed, Empty, Head, html, Loaded } from '../ui.js'
 import { moment, wholeDate } from '../words.js'
 
 export const Page = () => {
@@ -71,74 +72,46 @@ const Job = ({ job, now, order }) => {
 }
 
 const fields = [
-  { name: 'name', label: 'Name', required: true, max: 200 },
+  { name: 'name', label: 'Name', required: true, most: 200 },
   {
     name: 'schedule',
     label: 'When',
     required: true,
-    max: 500,
+    most: 500,
     hint: 'every 30 minutes · every morning (9:00 AM) · every Monday at 8:00 · at 2026-11-17 09:00 · or a cron expression',
   },
-  { name: 'instruction', label: 'What the agent shall do', required: true, max: 50_000, long: true },
-]
-const seldom = [
-  {
-    name: 'channel',
-    label: 'Where the answer goes',
-    max: 200,
-    hint: 'such as discord:123; empty: the default channel',
-  },
-  { name: 'model', label: 'Model', max: 200, hint: 'model or backend/model' },
-  { name: 'zone', label: 'Time zone', max: 100, hint: 'such as Europe/Berlin; empty: the gateway’s own' },
-  {
-    name: 'skipIf',
-    label: 'Only if this has changed',
-    max: 2000,
-    hint: 'a file of the workspace, an address, or a command',
-  },
+  { name: 'instruction', label: 'What the agent shall do', required: true, most: 50_000, kind: 'long' },
+  ...[
+    {
+      name: 'channel',
+      label: 'Where the answer goes',
+      most: 200,
+      hint: 'such as discord:123; empty: the default channel',
+    },
+    { name: 'model', label: 'Model', most: 200, hint: 'model or backend/model' },
+    { name: 'zone', label: 'Time zone', most: 100, hint: 'such as Europe/Berlin; empty: the gateway’s own' },
+    {
+      name: 'skipIf',
+      label: 'Only if this has changed',
+      most: 2000,
+      hint: 'a file of the workspace, an address, or a command',
+    },
+    {
+      name: 'missed',
+      label: 'If a run was missed',
+      kind: 'choice',
+      choices: [
+        ['skip', 'leave it out'],
+        ['once', 'run once, later'],
+      ],
+    },
+  ].map(field => ({ ...field, seldom: true })),
 ]
 
 const AddJob = ({ order, onClose }) => {
-  const [trouble, setTrouble] = useState(null)
-  const [busy, setBusy] = useState(false)
-  const submit = async event => {
-    event.preventDefault()
-    if (busy) return
-    setBusy(true)
-    const filled = [...new FormData(event.target)].map(([name, value]) => [name, String(value).trim()])
-    try {
-      await order({ add: Object.fromEntries(filled.filter(([, value]) => value !== '')) })
-      onClose()
-    } catch (problem) {
-      setTrouble(problem)
-      setBusy(false)
-    }
+  const add = typed => {
+    const filled = Object.entries(typed).map(([name, value]) => [name, value.trim()])
+    return order({ add: Object.fromEntries(filled.filter(([, value]) => value !== '')) })
   }
-  return html`
-    <${Dialog} label="Add a job" class="form-dialog" onClose=${onClose}>
-      <form class="form" onSubmit=${submit}>
-        <h2>Add a job</h2>
-        ${fields.map(field => html`<${Field} ...${field} />`)}
-        <details class="more-text"><summary>More</summary><div class="form">
-          ${seldom.map(field => html`<${Field} ...${field} />`)}
-          <label class="field-label">If a run was missed
-            <select class="input" name="missed"><option value="skip">leave it out</option><option value="once">run once, later</option></select></label>
-        </div></details>
-        ${trouble && html`<div class="notice" role="alert">${trouble.message}</div>`}
-        <div class="acts end">
-          <button type="button" class="button" onClick=${onClose}>Cancel</button>
-          <button type="submit" class="button primary" aria-disabled=${busy ? 'true' : undefined}>Add</button>
-        </div>
-      </form>
-    </${Dialog}>`
+  return html`<${RecordForm} title="Add a job" what="job" fields=${fields} records=${{ path: '/api/jobs', add }} item=${null} start=${{ missed: 'skip' }} onClose=${onClose} />`
 }
-
-const Field = ({ name, label, required, max, long, hint }) => html`
-  <label class="field-label">${label}
-    ${
-      long
-        ? html`<textarea class="input" name=${name} rows="4" dir="auto" required=${required} maxlength=${max}></textarea>`
-        : html`<input class="input" name=${name} autocomplete="off" required=${required} maxlength=${max} aria-describedby=${hint && `hint-${name}`} />`
-    }
-    ${hint && html`<span class="quiet" id=${`hint-${name}`}>${hint}</span>`}
-  </label>`

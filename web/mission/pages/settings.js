@@ -1,6 +1,7 @@
 // Every option: its value, where it comes from, and a way to change it. What is changed here stands in bot-config.json.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { tell } from '../api.js'
+import { useKept } from '../kept.js'
 import { useAnswer } from '../live.js'
 import { Badge, Card, Empty, Head, html, Loaded, toast } from '../ui.js'
 import { plural } from '../words.js'
@@ -21,21 +22,15 @@ const groups = [
 ]
 const groupOf = key => groups.find(([, beginnings]) => beginnings.some(beginning => key.startsWith(beginning)))[0]
 
-/** What is not saved yet, by key; kept when another page is looked at. Null or empty: to be set back. */
-let kept = {}
-
 export const Page = () => {
   const answer = useAnswer('/api/settings', { from: file => file === 'bot-config.json' || file === 'config.json' })
-  const [drafts, setDrafts] = useState(kept)
+  /** What is not saved yet, by key. Null or empty: to be set back. */
+  const [drafts, change] = useKept('/api/settings', {})
   const [problems, setProblems] = useState({})
   const [words, setWords] = useState('')
   const [busy, setBusy] = useState(false)
   const form = useRef(null)
 
-  const change = next => {
-    kept = next
-    setDrafts(next)
-  }
   const draft = (row, value) => {
     const { [row.key]: before, ...others } = drafts
     setProblems(({ [row.key]: _, ...rest }) => rest)
@@ -52,7 +47,7 @@ export const Page = () => {
       const { applied, later, values } = await tell('/api/settings', { set })
       answer.change({ values, trouble: null })
       // What was typed while it was on its way stays to be saved.
-      change(Object.fromEntries(Object.entries(kept).filter(([key, one]) => drafts[key] !== one)))
+      change(kept => Object.fromEntries(Object.entries(kept).filter(([key, one]) => drafts[key] !== one)))
       setProblems({})
       toast(savedWords(applied, later))
     } catch (trouble) {
@@ -127,7 +122,7 @@ const savedWords = (applied, later) => {
 /** `agent.max_turns` is called “Max turns”. */
 const nameOf = key => {
   const last = key.slice(key.lastIndexOf('.') + 1).replaceAll('_', ' ')
-  const name = last.replace(/\b(mb|ms|usd|cli|api|sdk|url)\b/g, word => word.toUpperCase())
+  const name = last.replace(/\b(mb|usd|cli|api|sdk|url|mcp|http)\b/g, word => word.toUpperCase())
   return name[0].toUpperCase() + name.slice(1)
 }
 

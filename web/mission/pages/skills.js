@@ -4,8 +4,9 @@ import { tell } from '../api.js'
 import { keepDraft, useDrafts } from '../drafts.js'
 import { Editor, undoOf } from '../editor.js'
 import { useAnswer } from '../live.js'
+import { RecordForm } from '../record-form.js'
 import { hrefOf, useSpot } from '../spot.js'
-import { Act, Badge, confirmed, Dialog, Empty, Head, html, Loaded, toast } from '../ui.js'
+import { Act, Badge, confirmed, Empty, Head, html, Loaded, toast } from '../ui.js'
 import { Choice, Desk } from './desk.js'
 
 const nameRule = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/
@@ -118,46 +119,35 @@ const Offered = ({ offered, load }) => {
     </section>`
 }
 
+const newFields = [
+  { name: 'name', label: 'Name', required: true, most: 64, hint: `${ruleWords}, such as weekly-report` },
+  {
+    name: 'description',
+    label: 'What it does, and when to use it',
+    kind: 'long',
+    required: true,
+    most: 1000,
+    hint: 'The agent sees this line and decides by it.',
+  },
+]
+
 const NewSkill = ({ taken, load, onClose }) => {
-  const [trouble, setTrouble] = useState(null)
-  const [busy, setBusy] = useState(false)
-  const submit = async event => {
-    event.preventDefault()
-    if (busy) return
-    const form = new FormData(event.target)
-    const name = String(form.get('name')).trim()
-    const description = String(form.get('description')).replace(/\s+/g, ' ').trim()
-    if (!nameRule.test(name)) return setTrouble(`The name must be made of ${ruleWords}.`)
-    if (description === '') return setTrouble('Say in a line what it does and when to use it.')
-    if (taken.some(skill => skill.name === name)) return setTrouble(`There is a skill called ${name} already.`)
-    setBusy(true)
+  const add = async typed => {
+    const name = typed.name.trim()
+    const description = typed.description.replace(/\s+/g, ' ').trim()
+    if (!nameRule.test(name)) throw new Error(`The name must be made of ${ruleWords}.`)
+    if (description === '') throw new Error('Say in a line what it does and when to use it.')
+    const isTaken = new Error(`There is a skill called ${name} already.`)
+    if (taken.some(skill => skill.name === name)) throw isTaken
     try {
       await tell('/api/file', { name: fileOf(name), text: template(name, description), version: null })
-      await load()
-      location.hash = hrefOf('skills', { skill: name })
-      onClose()
     } catch (problem) {
-      setTrouble(problem.status === 409 ? `There is a skill called ${name} already.` : problem.message)
-      setBusy(false)
+      throw problem.status === 409 ? isTaken : problem
     }
+    await load()
+    location.hash = hrefOf('skills', { skill: name })
   }
-  return html`
-    <${Dialog} label="New skill" class="form-dialog" onClose=${onClose}>
-      <form class="form" onSubmit=${submit}>
-        <h2>New skill</h2>
-        <label class="field-label">Name
-          <input class="input" name="name" autocomplete="off" autocapitalize="off" required maxlength="64" aria-describedby="hint-skill-name" />
-          <span class="quiet" id="hint-skill-name">${ruleWords}, such as weekly-report</span></label>
-        <label class="field-label">What it does, and when to use it
-          <textarea class="input" name="description" rows="2" dir="auto" required maxlength="1000" aria-describedby="hint-skill-about"></textarea>
-          <span class="quiet" id="hint-skill-about">The agent sees this line and decides by it.</span></label>
-        ${trouble && html`<div class="notice" role="alert">${trouble}</div>`}
-        <div class="acts end">
-          <button type="button" class="button" onClick=${onClose}>Cancel</button>
-          <button type="submit" class="button primary" aria-disabled=${busy ? 'true' : undefined}>Make it</button>
-        </div>
-      </form>
-    </${Dialog}>`
+  return html`<${RecordForm} title="New skill" what="skill" add="Make it" fields=${newFields} records=${{ path: '/api/skills', add }} item=${null} onClose=${onClose} />`
 }
 
 /** What is more than a plain line is quoted; JSON is YAML. */

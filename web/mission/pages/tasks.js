@@ -1,6 +1,7 @@
 // Tasks: a board of three columns. Cards are moved with the mouse, with Alt and the arrows, or from a menu.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { columnOf, placing } from '../board.js'
+import { useKept } from '../kept.js'
 import { RecordForm } from '../record-form.js'
 import { Removed, shortened, useRecords } from '../records.js'
 import { Badge, Dialog, Head, html, Loaded, toast } from '../ui.js'
@@ -162,7 +163,7 @@ const TaskCard = ({ task, marked, drag, setDrag, board, edit, openMenu }) => {
 }
 
 const QuickAdd = ({ status, records }) => {
-  const [title, setTitle] = useState('')
+  const [title, setTitle] = useKept(`${records.path}:new:${status}`, '')
   const busy = useRef(false)
   const submit = async event => {
     event.preventDefault()
