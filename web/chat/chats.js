@@ -3,7 +3,8 @@ import { ask } from './ask.js'
 import { el } from './dom.js'
 import { chatsWithDrafts, forgetChat, hiddenChats, markSeen, recentChats, seenChats } from './kept.js'
 
-const most = 100
+const atOnce = 100
+const most = 500 // that the gateway lists
 const gatherMs = 300
 /** While something runs elsewhere and nobody tells us when it ends. */
 const lookAgainMs = 5000
@@ -24,6 +25,7 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
   const toggle = part('chats-button')
   /** @type {{ id: string, title: string, at: number, waiting: number, running: boolean }[]} */
   let known = []
+  let limit = atOnce
   let timer = 0
   let asking = 0
 
@@ -96,9 +98,10 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
     asking += 1
     const mine = asking
     try {
-      const { conversations } = await ask(`/api/conversations?limit=${most}`, signal)
+      const { conversations } = await ask(`/api/conversations?limit=${limit}`, signal)
       if (mine !== asking) return
       known = conversations
+      part('more-chats').hidden = known.length < limit || limit === most
       draw()
     } catch {
       return // it is away, and the line says so; the list is asked for again when it is back
@@ -122,10 +125,18 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
   }
   document.addEventListener('keydown', closeByKey, { capture: true, signal })
   part('new-chat').addEventListener('click', () => choose(null))
+  part('more-chats').addEventListener('click', async () => {
+    const last = part('recent').lastElementChild
+    limit = most
+    await load()
+    // The button is gone; here is where one goes on.
+    part('recent').querySelector(`[data-id="${last?.dataset.id}"] + li a`)?.focus()
+  })
   addEventListener('storage', draw, { signal }) // another tab
   document.addEventListener('visibilitychange', () => document.hidden || load(), { signal })
   signal.addEventListener('abort', () => clearTimeout(timer))
   draw()
+  load() // not only with the line, which takes longer
   return { draw, refresh: () => soon(), load, closeDrawer: () => setDrawer(false), titleOf: id => titleIn(all(), id) }
 }
 

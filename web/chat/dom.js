@@ -22,10 +22,15 @@ export const copyText = async text => {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const area = el('textarea', { class: 'unseen', 'aria-hidden': 'true' })
   area.value = text
-  document.body.append(area)
+  // Behind an open dialog nothing can be selected.
+  const place = document.querySelector('dialog[open]') ?? document.body
+  const before = document.activeElement
+  place.append(area)
   area.select()
-  document.execCommand('copy')
+  const done = document.execCommand('copy')
   area.remove()
+  before?.focus()
+  if (!done) throw new Error('the browser does not allow it')
 }
 
 /** Has something read out, wherever on the page it happened. */

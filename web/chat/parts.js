@@ -42,6 +42,7 @@ const chats = `
     <ul id="hits" aria-label="Found" hidden></ul>
     <div id="list">
       <ul id="recent" aria-label="Chats"></ul>
+      <button type="button" id="more-chats" class="link-button" hidden>Show older chats</button>
       <p id="no-recent" class="quiet">No chats yet.</p>
     </div>
   </nav>
