@@ -6,8 +6,14 @@ const entryListeners = new Set()
 const statusListeners = new Set()
 const fileListeners = new Set()
 const lineListeners = new Set()
-/** The last answer of each path: a page that is opened again shows it at once, and asks meanwhile. */
+/** The last answers, by path: a page that is opened again shows its own at once, and asks meanwhile. */
 const answers = new Map()
+const mostAnswers = 50
+const remember = (path, data) => {
+  answers.delete(path)
+  answers.set(path, data)
+  if (answers.size > mostAnswers) answers.delete(answers.keys().next().value)
+}
 let wasOpen = false
 
 /** Tells of the line: connecting, open, offline, locked; `again` when it had been open before. */
@@ -69,7 +75,7 @@ export const useAnswer = (path, { concerns = () => false, from = () => false, ev
     let next
     try {
       const data = await ask(asked)
-      answers.set(asked, data)
+      remember(asked, data)
       next = { path: asked, data, trouble: null }
     } catch (trouble) {
       next = { path: asked, data: answers.get(asked) ?? null, trouble }
@@ -103,7 +109,7 @@ export const useAnswer = (path, { concerns = () => false, from = () => false, ev
 
   const shown = state.path === path ? state : { data: answers.get(path) ?? null, trouble: null }
   const change = data => {
-    answers.set(path, data)
+    remember(path, data)
     setState({ path, data, trouble: null })
   }
   return { data: shown.data, trouble: shown.trouble, load, change }

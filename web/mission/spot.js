@@ -1,32 +1,21 @@
 // What the address says beyond the page: `#/memory?file=soul.md`. It stays while an event lies open over the page.
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { addressOf, readAddress } from './address.js'
 
-export const hrefOf = (page, spot) => {
-  const query = new URLSearchParams(spot).toString()
-  return `#/${page}${query === '' ? '' : `?${query}`}`
-}
+/** @param {string} page @param {Record<string, string>} spot */
+export const hrefOf = (page, spot) => addressOf(page, new URLSearchParams(spot))
 
 const read = () => {
-  const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?')
-  const { event, ...spot } = Object.fromEntries(new URLSearchParams(query))
-  return { path, event, spot }
+  const { event: _, ...spot } = Object.fromEntries(readAddress().query)
+  return spot
 }
 
 /** @param {string} page @returns {Record<string, string>} */
 export const useSpot = page => {
-  const [spot, setSpot] = useState(() => read().spot)
-  const current = useRef({ spot, event: read().event })
+  const [spot, setSpot] = useState(read)
   useEffect(() => {
     const moved = () => {
-      const next = read()
-      const wasOpen = current.current.event !== undefined
-      current.current.event = next.event
-      if (next.path !== page || next.event !== undefined) return
-      // Closed, an event leaves the bare page.
-      if (wasOpen && location.hash === `#/${page}`)
-        return history.replaceState(null, '', hrefOf(page, current.current.spot))
-      current.current.spot = next.spot
-      setSpot(next.spot)
+      if (readAddress().page === page) setSpot(read())
     }
     addEventListener('hashchange', moved)
     return () => removeEventListener('hashchange', moved)

@@ -6,15 +6,22 @@ import { fromNow, wholeDate } from './words.js'
 
 export const html = htm.bind(h)
 
+const styles = new Map()
 /** Resolves once the page has these rules too. */
-export const addStyles = path =>
+export const addStyles = path => {
+  if (!styles.has(path)) styles.set(path, linked(path))
+  return styles.get(path)
+}
+
+const linked = path =>
   new Promise((resolve, reject) => {
     const link = document.createElement('link')
     link.rel = 'stylesheet'
     link.href = path
     link.onload = resolve
     link.onerror = () => {
-      link.remove() // it may be asked for again
+      link.remove()
+      styles.delete(path) // it may be asked for again
       reject(new Error(`${path} could not be loaded`))
     }
     document.head.append(link)
@@ -172,9 +179,11 @@ export const Dialog = ({ label, onClose, class: name = '', children }) => {
       else document.getElementById('main').focus()
     }
   }, [])
-  const outside = event => event.target === ref.current && onClose()
+  // Who selects text and lets go outside does not want to leave.
+  const pressed = useRef(null)
+  const outside = event => event.target === ref.current && pressed.current === ref.current && onClose()
   return html`
-    <dialog ref=${ref} class="dialog ${name}" aria-label=${label} onClose=${onClose} onClick=${outside}>
+    <dialog ref=${ref} class="dialog ${name}" aria-label=${label} onClose=${onClose} onPointerDown=${event => (pressed.current = event.target)} onClick=${outside}>
       <div class="dialog-inner">${children}</div>
     </dialog>`
 }
@@ -203,14 +212,23 @@ export const Confirm = () => {
     </${Dialog}>`
 }
 
-export const CopyButton = ({ text, label }) => {
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text)
-      toast('Copied')
-    } catch {
-      toast('The browser does not allow copying here.', 'bad') // plain http, other than on this machine
-    }
+/** Resolves with whether it was allowed. */
+export const copied = async text => {
+  try {
+    const { copyText } = await import('../chat/dom.js')
+    await copyText(text)
+    return true
+  } catch {
+    return false
   }
-  return html`<button type="button" class="copy" aria-label=${label} onClick=${copy}>Copy</button>`
+}
+
+/** Says itself what came of it: a toast would lie behind an open dialog. */
+export const CopyButton = ({ text, label }) => {
+  const [said, setSaid] = useState('')
+  const copy = async () => {
+    setSaid((await copied(text)) ? 'Copied' : 'Not allowed')
+    setTimeout(() => setSaid(''), 1500)
+  }
+  return html`<button type="button" class="copy" aria-label=${label} onClick=${copy}>${said || 'Copy'}</button><span class="unseen" role="status">${said}</span>`
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { tell } from '../api.js'
 import { Diff } from '../editor.js'
 import { useAnswer } from '../live.js'
+import { hrefOf } from '../spot.js'
 import { Act, Ago, Badge, Card, Empty, html, Lane, Loaded } from '../ui.js'
 import { plural } from '../words.js'
 
@@ -45,7 +46,7 @@ const Change = ({ change, now, order }) => {
   return html`
     <li class="change">
       <div class="job-head">
-        <div class="grow"><h3>${file}</h3><p class="under">${by}${lane && html` · <${Lane} lane=${lane} />`} · <${Ago} at=${at} now=${now} />${events.map(event => html` · <a href="#/memory?event=${event}">event ${event}</a>`)}</p></div>
+        <div class="grow"><h3>${file}</h3><p class="under">${by}${lane && html` · <${Lane} lane=${lane} />`} · <${Ago} at=${at} now=${now} />${events.map(event => html` · <a href=${hrefOf('memory', { tab: 'changes', event })}>event ${event}</a>`)}</p></div>
         <${Badge} tone=${tones[state]}>${state === 'waiting' ? 'waits for you' : state}</${Badge}>
       </div>
       <${Diff} diff=${diff} open=${state === 'waiting'} />

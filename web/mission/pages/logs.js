@@ -2,8 +2,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../api.js'
 import { followLine, useFiles } from '../live.js'
-import { Badge, CopyButton, Empty, Head, html, Notice, Skeleton, toast } from '../ui.js'
-import { exactTime, wholeDate } from '../words.js'
+import { Badge, CopyButton, copied, Empty, Head, html, Notice, Skeleton, toast } from '../ui.js'
+import { exactTime, plural, wholeDate } from '../words.js'
 
 const tones = { warn: 'busy', error: 'bad', fatal: 'bad' }
 const first = 300
@@ -89,12 +89,8 @@ export const Page = () => {
   const [held, setHeld] = useState(false)
   const { lines, kept, trouble, news, retry } = useLog(level, words.trim(), held)
   const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(lines.map(asText).join('\n'))
-      toast(`Copied ${lines.length} lines`)
-    } catch {
-      toast('The browser does not allow copying here.', 'bad') // plain http, other than on this machine
-    }
+    if (await copied(lines.map(asText).join('\n'))) toast(`${plural(lines.length, 'line')} copied.`)
+    else toast('The browser does not allow copying here.', 'bad')
   }
   return html`
     <${Head} title="Logs" about="What the gateway logs, the newest at the end. It is kept in .aetheel/log.">

@@ -2,7 +2,7 @@
 import { tell } from '../api.js'
 import { useAnswer, useNow } from '../live.js'
 import { Act, Ago, confirmed, Empty, Head, html, Lane, Loaded, Table } from '../ui.js'
-import { plural } from '../words.js'
+import { count, plural } from '../words.js'
 
 export const Page = () => {
   const answer = useAnswer('/api/sessions', { concerns: () => true, everyMs: 60_000 })
@@ -23,7 +23,7 @@ export const Page = () => {
     { title: 'Backend', cell: ({ backend }) => backend },
     { title: 'Session', cell: ({ session }) => html`<code title=${session}>${session.slice(0, 8)}</code>` },
     { title: 'Last used', cell: ({ updatedAt }) => html`<${Ago} at=${updatedAt} now=${now} />` },
-    { title: 'Unanswered', number: true, cell: ({ unanswered }) => unanswered },
+    { title: 'Unanswered', number: true, cell: ({ unanswered }) => count(unanswered) },
     {
       title: 'Begin anew',
       unseen: true,
