@@ -17,6 +17,8 @@ export interface Place {
   /** A file of the workspace. */
   path(name: string): string
   write(name: string, text: string): void
+  /** After a stop: at the same address, with the same workspace. */
+  restart(): Promise<void>
   /** Mission Control at this page, in a window of its own. `trouble` has what it should not have done. */
   visit(page: string, options?: BrowserContextOptions): Promise<{ readonly page: Page; readonly trouble: string[] }>
 }
@@ -42,6 +44,10 @@ export async function openPlace(
     gateway,
     path,
     write,
+    async restart() {
+      const again = await startGateway(home, { ...env, HTTP_PORT: new URL(gateway.url).port })
+      ends.unshift(() => again.stop())
+    },
     async visit(name, options = {}) {
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
       ends.unshift(() => context.close())

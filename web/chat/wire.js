@@ -63,7 +63,7 @@ export const openWire = (listener, signal) => {
   const reconnect = () => {
     const old = socket
     socket = null
-    old?.close()
+    hangUp(old)
     connect()
   }
 
@@ -76,7 +76,7 @@ export const openWire = (listener, signal) => {
     clearTimeout(timer)
     const old = socket
     socket = null
-    old?.close()
+    hangUp(old)
   })
 
   return {
@@ -91,6 +91,12 @@ export const openWire = (listener, signal) => {
       return true
     },
   }
+}
+
+/** One that is not open yet is closed when it is: before that, a browser complains in its console. */
+const hangUp = socket => {
+  if (socket?.readyState === WebSocket.CONNECTING) socket.addEventListener('open', () => socket.close())
+  else socket?.close()
 }
 
 const parsed = data => {

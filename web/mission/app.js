@@ -56,6 +56,12 @@ const useAddress = () => {
   return address
 }
 
+/** A browser does not ask again for a module that it could not get, unless the whole page is new. What is typed is kept over that. */
+const beginAgain = async () => {
+  const isThere = await fetch('/', { method: 'HEAD', cache: 'no-store' }).catch(() => null) // else there would be no page at all
+  if (isThere?.ok) location.reload()
+}
+
 const Page = () => {
   const { page } = useAddress()
   const [, setLoads] = useState(0)
@@ -78,7 +84,7 @@ const Page = () => {
     if (page !== first) setMoved(true)
     if (!loaded.has(page)) load()
   }, [page])
-  useEffect(() => (trouble === null ? undefined : followLine(({ again }) => again && load())), [trouble])
+  useEffect(() => (trouble === null ? undefined : followLine(({ again }) => again && beginAgain())), [trouble])
   useEffect(() => {
     // Whoever went to another page is at its beginning; whoever has just come stays where the browser put them.
     // A page that has put the focus somewhere knows better.
@@ -86,7 +92,7 @@ const Page = () => {
       document.querySelector('#page h1')?.focus({ preventScroll: true })
   }, [View])
 
-  if (trouble !== null) return html`<${Notice} trouble=${trouble} retry=${load} />`
+  if (trouble !== null) return html`<${Notice} trouble=${trouble} retry=${beginAgain} />`
   return View ? html`<${View} key=${page} />` : html`<${Skeleton} rows=${5} />`
 }
 
@@ -114,7 +120,7 @@ const opened = readShown().page
 pages[opened]
   .load()
   .then(module => loaded.set(opened, module.Page))
-  .catch(() => {}) // tried again by the page, which says so
+  .catch(() => {}) // the page finds the same, and says so
   .finally(begin)
 // Only what this gateway has is listed; another one may answer after a restart.
 followLine(({ type }) => {
