@@ -64,6 +64,7 @@ export const openFrame = ({ retry }) => {
       setDrawer(false)
       for (const link of nav.querySelectorAll('[aria-current]')) link.removeAttribute('aria-current')
       linkTo(page)?.setAttribute('aria-current', 'page')
+      linkTo(page)?.scrollIntoView({ block: 'nearest' })
       byId('main').scrollTo(0, 0)
     },
     reveal(page) {

@@ -32,7 +32,7 @@ export const Page = () => {
 const Agent = ({ agent: { name, instruction, parent, model, state, at, endedAt, progress, depth }, now, stop }) => html`
   <li class="card job">
     <div class="job-head">
-      <div class="grow"><h2>${name}</h2><p class="under">for <${Lane} lane=${parent} />${depth > 1 && ', started by a sub-agent'}${model && ` · ${model}`}</p></div>
+      <div class="grow"><h2 dir="auto">${name}</h2><p class="under">for <${Lane} lane=${parent} />${depth > 1 && ', started by a sub-agent'}${model && ` · ${model}`}</p></div>
       <${Badge} tone=${tones[state]}>${state}</${Badge}>
     </div>
     ${progress !== '' && html`<p class="progress" dir="auto">${progress}</p>`}

@@ -44,7 +44,7 @@ const Job = ({ job, now, order }) => {
   return html`
     <li class="card job ${paused ? 'is-paused' : ''}">
       <div class="job-head">
-        <div class="grow"><h2>${name}</h2><p class="under">${words}${zone && ` (${zone})`}</p></div>
+        <div class="grow"><h2 dir="auto">${name}</h2><p class="under">${words}${zone && ` (${zone})`}</p></div>
         ${paused ? html`<${Badge} tone="busy">paused</${Badge}>` : html`<${Badge}>${kind}</${Badge}>`}
       </div>
       <dl class="facts">
