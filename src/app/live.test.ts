@@ -25,7 +25,7 @@ test('what may change counts at once, what is built at the start stays, and both
   const reloaded = await live.reload()
   expect(reloaded).toEqual({
     ok: true,
-    applied: ['agent.model', 'budget.daily_usd', 'mcp.servers'],
+    applied: ['agent.model', 'mcp.servers', 'budget.daily_usd'],
     later: ['agent.warm_max', 'http.port'],
   })
   expect(told).toEqual([reloaded])

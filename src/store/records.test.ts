@@ -23,12 +23,16 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true }))
 
-const parts = () => ({
-  dir,
-  newId: () => `new-${serial++}`,
-  now: () => Date.UTC(2026, 10, 16, 12, 0, serial++),
-  failed: (error: unknown) => void failures.push(error),
-})
+const parts = () => {
+  // One that is still to write when its test is over finds its folder gone: that is not the next test's trouble.
+  const own = failures
+  return {
+    dir,
+    newId: () => `new-${serial++}`,
+    now: () => Date.UTC(2026, 10, 16, 12, 0, serial++),
+    failed: (error: unknown) => void own.push(error),
+  }
+}
 const onDisk = (): Raw[] => JSON.parse(readFileSync(path, 'utf8')) as Raw[]
 const fact = (content: string) => ({ content, type: 'fact', category: '', tags: [] })
 
