@@ -5,7 +5,7 @@ import { bearer, closeAll, open, raw, token } from './server.rig.ts'
 
 afterEach(closeAll)
 
-async function rig(contents: Readonly<Record<string, string>> = {}) {
+async function rig(contents: Readonly<Record<string, string>> = {}, grownBy = 0) {
   const taken: (Omit<Upload, 'body'> & { text: string })[] = []
   const asked: string[] = []
   const handOut = (name: string | undefined) =>
@@ -13,7 +13,7 @@ async function rig(contents: Readonly<Record<string, string>> = {}) {
       ? null
       : {
           name,
-          bytes: Buffer.byteLength(contents[name]),
+          bytes: Buffer.byteLength(contents[name]) - grownBy,
           content: async function* () {
             yield Buffer.from(contents[name] ?? '')
           },
@@ -116,4 +116,14 @@ test('what is not there is told, and an id is only an id', async () => {
   for (const query of ['', 'id=1', 'conversation=a', 'conversation=a&id=..%2F1', 'conversation=a&id='])
     expect((await get(query)).status, query).toBe(400)
   expect(asked).toEqual(['a/gone', 'out/a.txt', '../../etc/passwd'])
+})
+
+test('a file that grows while it is sent ends where it was said to, and one that shrinks breaks the connection', async () => {
+  const ask = `GET /api/attachments?conversation=a&id=0 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`
+  const more = await rig({ 'a.txt': 'begin HTTP/1.1 200 OK' }, 16)
+  expect(await raw(more.port, `${ask}Connection: close\r\n\r\n`)).toMatch(/\r\n\r\nbegin$/)
+  const less = await rig({ 'a.txt': 'begin' }, -3)
+  const since = performance.now()
+  await raw(less.port, `${ask}\r\n`)
+  expect(performance.now() - since).toBeLessThan(3000) // and not when the connection has been idle for too long
 })

@@ -69,9 +69,20 @@ const send = async ({ request, response }: Exchange, file: Download, caching: st
     'Content-Length': file.bytes,
     'Content-Disposition': `${picture ? 'inline' : 'attachment'}; filename*=UTF-8''${encoded(file.name)}`,
   })
-  const content = request.method === 'HEAD' ? [] : file.content()
+  const content = request.method === 'HEAD' ? [] : exactly(file.bytes, file.content())
   // Whoever leaves in the middle is nobody's trouble; what cannot be read on shows as a connection that breaks.
   await pipeline(content, response).catch(() => response.destroy())
+}
+
+/** An agent may be writing it: more than was announced would be read as the next answer, and less be waited for. */
+async function* exactly(bytes: number, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let left = bytes
+  for await (const chunk of content) {
+    if (left > 0) yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left < 0) return
+  }
+  if (left > 0) throw new Error('the file has become shorter')
 }
 
 const encoded = (name: string): string =>
