@@ -58,7 +58,9 @@ async function planFor(from: LoadFrom, config: Config, hide: Ready['hide'], choi
     files,
     warnings: await remarksOn(from, configFile.after, variables, choices),
     write: () =>
-      writeTogether(changes.map(({ path, after }, i) => ({ path, text: after, copy: files[i]?.copy ?? null }))),
+      writeTogether(
+        changes.map(({ path, before, after }, i) => ({ path, before, text: after, copy: files[i]?.copy ?? null })),
+      ),
   }
 }
 

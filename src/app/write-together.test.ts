@@ -19,8 +19,8 @@ test('all are written, readable by their owner alone, and undone as if nothing h
   await writeFile(join(dir, 'old'), 'as it was')
   await chmod(join(dir, 'old'), 0o644)
   const { undo } = await writeTogether([
-    { path: join(dir, 'deep/er/new'), text: 'new', copy: null },
-    { path: join(dir, 'old'), text: 'changed', copy: join(dir, 'old.old') },
+    { path: join(dir, 'deep/er/new'), before: null, text: 'new', copy: null },
+    { path: join(dir, 'old'), before: 'as it was', text: 'changed', copy: join(dir, 'old.old') },
   ])
   expect([await textOf('deep/er/new'), await textOf('old'), await textOf('old.old')]).toEqual([
     'new',
@@ -36,8 +36,8 @@ test('all are written, readable by their owner alone, and undone as if nothing h
 test('one that cannot be written leaves the others as they were', async () => {
   await writeFile(join(dir, 'a-file'), '')
   const failing = writeTogether([
-    { path: join(dir, 'first'), text: 'x', copy: null },
-    { path: join(dir, 'a-file/second'), text: 'x', copy: null },
+    { path: join(dir, 'first'), before: null, text: 'x', copy: null },
+    { path: join(dir, 'a-file/second'), before: null, text: 'x', copy: null },
   ])
   await expect(failing).rejects.toThrow('could not be written')
   const below = writeTogether([{ path: join(dir, 'a-file/deep/er'), text: 'x', copy: null }])
@@ -48,10 +48,23 @@ test('one that cannot be written leaves the others as they were', async () => {
 test('a link stays a link, and a folder that somebody else has filled stays', async () => {
   await writeFile(join(dir, 'real'), 'before')
   await symlink('real', join(dir, 'link'))
-  await writeTogether([{ path: join(dir, 'link'), text: 'after', copy: null }])
+  await writeTogether([{ path: join(dir, 'link'), before: 'before', text: 'after', copy: null }])
   expect(await textOf('real')).toBe('after')
-  const { undo } = await writeTogether([{ path: join(dir, 'made/x'), text: 'x', copy: null }])
+  const { undo } = await writeTogether([{ path: join(dir, 'made/x'), before: null, text: 'x', copy: null }])
   await mkdir(join(dir, 'made/theirs'))
   await undo()
   expect([existsSync(join(dir, 'made/x')), existsSync(join(dir, 'made/theirs'))]).toEqual([false, true])
+})
+
+test('what was changed or made since it was looked at is not overwritten, and the others are left alone', async () => {
+  await writeFile(join(dir, 'edited'), 'by hand')
+  for (const before of ['as it was', null]) {
+    const late = writeTogether([
+      { path: join(dir, 'first'), before: null, text: 'x', copy: null },
+      { path: join(dir, 'edited'), before, text: 'x', copy: join(dir, 'edited.old') },
+    ])
+    await expect(late).rejects.toThrow('was changed meanwhile; nothing was written')
+    expect(await readdir(dir)).toEqual(['edited'])
+    expect(await textOf('edited')).toBe('by hand')
+  }
 })

@@ -6,6 +6,8 @@ import { makeFolder } from './folder.ts'
 
 export interface NewText {
   readonly path: string
+  /** As it was when `text` was made of it; null: it was not there. */
+  readonly before: string | null
   readonly text: string
   /** Where the file as it was is kept; null: nowhere. */
   readonly copy: string | null
@@ -26,7 +28,10 @@ export async function writeTogether(files: readonly NewText[]): Promise<{ undo()
   return { undo }
 }
 
-async function writeOne({ path, text, copy }: NewText, back: (() => Promise<unknown>)[]): Promise<void> {
+async function writeOne(
+  { path, before: expected, text, copy }: NewText,
+  back: (() => Promise<unknown>)[],
+): Promise<void> {
   const made = await missingAbove(path)
   await makeFolder(dirname(path))
   // One that was filled meanwhile stays.
@@ -36,6 +41,9 @@ async function writeOne({ path, text, copy }: NewText, back: (() => Promise<unkn
   // A link stays one: what it leads to is written.
   const real = await realpath(path).catch(() => path)
   const before = await readFile(real).catch(() => null)
+  // Somebody may have edited it while they were asked whether it is to be written.
+  if ((before?.toString('utf8') ?? null) !== expected)
+    throw new Error(`${path} was changed meanwhile; nothing was written`)
   const mode = before === null ? 0 : (await stat(real)).mode
   if (copy !== null) {
     await copyFile(real, copy, constants.COPYFILE_EXCL)
