@@ -39,6 +39,7 @@ export async function openChats(parts: ChatsParts) {
   const uploads = openUploads({ workspace: config.configDir, clock, newId: randomUUID, book: uploadBook })
   const webchat = knownChats.webchat({
     attach: uploads.attach,
+    refuse: intake.refuse,
     change: intake.change,
     stop: inbox.stop,
     deliverWaiting: lane => soon(outbox.wake(lane), clock),

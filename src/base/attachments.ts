@@ -21,8 +21,6 @@ export interface UploadBook {
   add(conversation: string, upload: Uploaded): Promise<void>
   find(conversation: string, id: string): Uploaded | null
   knows(id: string): boolean
-  /** That event was taken with it, and is kept. */
-  wentWith(id: string, eventKey: string): boolean
   /** From now on they belong to that event, unless they belong to another that is kept; and are as good as new, as it is not there yet. */
   claim(ids: readonly string[], eventKey: string): Promise<void>
   /** Those from before `cutoff` whose message was never sent, or is kept no longer. */

@@ -17,7 +17,6 @@ async function rig() {
   const workspace = await mkdtemp(join(tmpdir(), 'aetheel-uploads-'))
   dirs.push(workspace)
   const rows = new Map<string, Uploaded & { conversation: string; event: string | null }>()
-  const accepted = new Set<string>()
   const gone: string[] = []
   let now = Date.now()
   let ids = 0
@@ -32,7 +31,6 @@ async function rig() {
         return of === conversation ? (upload as Uploaded) : null
       },
       knows: id => rows.has(id),
-      wentWith: (id, event) => accepted.has(event) && rows.get(id)?.event === event,
       claim: async (given, event) => {
         for (const id of given) {
           const row = rows.get(id)
@@ -49,7 +47,7 @@ async function rig() {
   const later = (ms: number) => {
     now += ms
   }
-  return { workspace, uploads, put, files, rows, accepted, gone, later }
+  return { workspace, uploads, put, files, rows, gone, later }
 }
 
 async function* pieces(...texts: string[]) {
@@ -134,17 +132,6 @@ test('a file that was taken away is neither attached nor replaced by what a link
   await writeFile(join(workspace, 'secret'), 'secret')
   await symlink(join(workspace, 'secret'), path)
   expect(await uploads.uploaded('a', 'id-1')).toBe(null)
-})
-
-test('a message that is sent again is the same one, also when the agent has moved its file away', async () => {
-  const { workspace, uploads, put, accepted } = await rig()
-  await put('a.txt')
-  const first = await uploads.attach('a', ['id-1'], 'k')
-  await unlink(join(workspace, 'files/in/web-id-1/a.txt'))
-  expect(await uploads.attach('a', ['id-1'], 'k')).toBe(null)
-  accepted.add('k')
-  expect(await uploads.attach('a', ['id-1'], 'k')).toEqual(first)
-  expect(await uploads.attach('a', ['id-1'], 'another')).toBe(null)
 })
 
 test('whoever asks for a file and does not read it, or not to its end, leaves nothing open', async () => {

@@ -70,8 +70,7 @@ export function openUploads({ workspace, clock, newId, book }: UploadParts): Upl
       for (const id of new Set(ids)) {
         const upload = book.find(conversation, id)
         const path = upload && pathOf(upload)
-        // A message that is sent again is the same one, whatever the agent has done with the file since.
-        const there = path && (book.wentWith(id, eventKey) || (await stat(join(workspace, path)).catch(() => null)))
+        const there = path && (await stat(join(workspace, path)).catch(() => null))
         if (!upload || !path || !there) return null
         found.push({ ...upload, path })
       }

@@ -15,10 +15,13 @@ import type {
 import type { MessageReply, NewMessage, Socket } from '../base/socket.ts'
 import type { Stretch } from '../base/talks.ts'
 import { type ClientFrame, parseFrame, type ServerFrame } from './frames.ts'
+import { openOrder } from './order.ts'
 
 export interface WebchatParts {
   /** The files that a message brings along, by their ids; null: some are not there (any more). */
   attach(conversation: string, ids: readonly string[], eventKey: string): Promise<readonly Attachment[] | null>
+  /** Refuses what is not whole, unless it was taken before. */
+  refuse(message: NewEvent, why: 'not-attached' | 'not-stored'): Promise<Duplicate | Refused>
   /** Edits (null: cancels) a waiting message. */
   change(key: string, message: NewEvent | null): Promise<Changed>
   stop(lane: string): boolean
@@ -54,10 +57,9 @@ interface Client {
   reached(): Promise<boolean>
 }
 
-const notAttached: Refused = {
-  type: 'refused',
-  why: 'not-attached',
-  reason: 'Not attached: a file of this message is not there (any more). Please attach it again.',
+interface Offered {
+  readonly event: NewEvent
+  readonly answer: Accepted | Duplicate | Refused
 }
 
 export function openWebchat(parts: WebchatParts): Webchat {
@@ -109,10 +111,18 @@ export function openWebchat(parts: WebchatParts): Webchat {
     for (const client of everyone(conversation)) if (client !== but) client.send(frame)
   }
 
-  /** The event of a message, with its files; null: one of them is not there. */
-  async function eventFor({ conversation, id, text, attachments = [] }: NewMessage): Promise<NewEvent | null> {
-    const files = attachments.length === 0 ? [] : await parts.attach(conversation, attachments, keyOf(conversation, id))
-    return files && eventOf(conversation, id, text, files)
+  /** With its files, or not at all; one that has come before is known, whatever the agent has done with its files since. */
+  async function offer({ conversation, id, text, attachments = [] }: NewMessage): Promise<Offered> {
+    const plain = eventOf(conversation, id, text, [])
+    if (attachments.length === 0) return { event: plain, answer: await handOn(plain) }
+    const files = await parts.attach(conversation, attachments, plain.key).catch((error: unknown) => {
+      parts.broke(error)
+      return 'not-stored' as const
+    })
+    if (files === null || files === 'not-stored')
+      return { event: plain, answer: await parts.refuse(plain, files ?? 'not-attached') }
+    const event = eventOf(conversation, id, text, files)
+    return { event, answer: await handOn(event) }
   }
 
   /** An edit changes the words; the files stay. */
@@ -122,16 +132,14 @@ export function openWebchat(parts: WebchatParts): Webchat {
     return eventOf(conversation, id, text, (what?.kind === 'message' && what.attachments) || [])
   }
 
-  const offer = async (event: NewEvent | null): Promise<Accepted | Duplicate | Refused> => {
-    if (event === null) return notAttached
-    return sink
+  const handOn = async (event: NewEvent): Promise<Offered['answer']> =>
+    sink
       ? sink(event)
       : {
           type: 'refused',
           why: 'stopping',
           reason: 'Stopping: I take no messages right now. Please try again in a moment.',
         }
-  }
 
   /** Positions move up when something before them ends or goes. */
   async function tellPositions(conversation: string): Promise<void> {
@@ -143,11 +151,10 @@ export function openWebchat(parts: WebchatParts): Webchat {
   async function heard(conversation: string, client: Client, frame: ClientFrame): Promise<void> {
     switch (frame.type) {
       case 'message': {
-        const event = await eventFor({ conversation, ...frame })
-        const answer = await offer(event)
+        const { event, answer } = await offer({ conversation, ...frame })
         if (answer.type === 'refused') return void client.send({ type: 'refused', id: frame.id, reason: answer.reason })
         client.send({ type: 'accepted', id: frame.id })
-        if (answer.type === 'accepted' && event) tellOthers(conversation, client, event)
+        if (answer.type === 'accepted') tellOthers(conversation, client, event)
         if (answer.type === 'accepted' && answer.position > 0)
           tellAll(conversation, { type: 'waiting', id: frame.id, position: answer.position })
         return
@@ -240,12 +247,11 @@ export function openWebchat(parts: WebchatParts): Webchat {
 
     async message(message, wait, signal) {
       const { conversation, id } = message
-      const event = await eventFor(message)
       const waiter = wait ? waitFor(keyOf(conversation, id), id, signal) : null
       try {
-        const answer = await offer(event)
+        const { event, answer } = await offer(message)
         if (answer.type === 'refused') return { type: 'refused', id, why: answer.why, reason: answer.reason }
-        if (answer.type === 'accepted' && event) tellOthers(conversation, null, event)
+        if (answer.type === 'accepted') tellOthers(conversation, null, event)
         if (!waiter)
           return { type: 'accepted', id, conversation, position: answer.type === 'accepted' ? answer.position : 0 }
         if (answer.type === 'duplicate') waiter.look()
@@ -299,19 +305,3 @@ export function openWebchat(parts: WebchatParts): Webchat {
     await tellPositions(conversation)
   }
 }
-
-/** Files are looked for before a message is offered: what the same client says after it must not overtake it. */
-function openOrder(): (frame: ClientFrame, work: () => Promise<void>) => void {
-  let last: Promise<void> | null = null
-  return (frame, work) => {
-    if (frame.type === 'stop' || (last === null && !looksFirst(frame))) return void work()
-    const mine = (last ?? Promise.resolve()).then(work)
-    last = mine
-    void mine.then(() => {
-      if (last === mine) last = null
-    })
-  }
-}
-
-const looksFirst = (frame: ClientFrame): boolean =>
-  frame.type === 'edit' || (frame.type === 'message' && (frame.attachments ?? []).length > 0)

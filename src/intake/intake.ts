@@ -23,6 +23,8 @@ export interface IntakeParts {
 
 export interface Intake {
   readonly accept: EventSink
+  /** For what a chat itself found wanting: counted and told as all that is refused, unless it was taken before. Never rejects. */
+  refuse(event: NewEvent, why: RefusalReason): Promise<Duplicate | Refused>
   /** Edits (null: cancels) what waits, under the same rules as what is new. Never rejects. */
   change(key: string, event: NewEvent | null): Promise<Changed>
   /** From now on everything is refused. */
@@ -102,6 +104,14 @@ export function openIntake({ inbox, tell, maxCharacters, gate, budget, hear, let
     })
 
   return {
+    async refuse(event, why) {
+      try {
+        return await turnAway(event, why, reason(why, inbox.depth().waiting))
+      } catch (error) {
+        notStored(error)
+        return refuse(event, why, inbox.depth().waiting)
+      }
+    },
     async change(key, event) {
       const unchanged = (why: string) => ({ changed: false, reason: `Not changed. ${why}` }) as const
       try {

@@ -7,9 +7,6 @@ export function openUploadBook(db: Database, clock: Clock): UploadBook {
   const add = db.prepare('INSERT INTO uploads (id, conversation, name, type, bytes, at) VALUES (?, ?, ?, ?, ?, ?)')
   const find = db.prepare('SELECT id, name, type, bytes FROM uploads WHERE id = ? AND conversation = ?')
   const knows = db.prepare('SELECT 1 FROM uploads WHERE id = ?')
-  const wentWith = db.prepare(
-    `SELECT 1 FROM uploads JOIN items ON box = 'in' AND key = event WHERE uploads.id = ? AND event = ?`,
-  )
   const claim = db.prepare(
     `UPDATE uploads SET event = ?1, at = ?3 WHERE id = ?2 AND NOT EXISTS
        (SELECT 1 FROM items WHERE box = 'in' AND key = uploads.event AND state <> 'cancelled')`,
@@ -26,7 +23,6 @@ export function openUploadBook(db: Database, clock: Clock): UploadBook {
       return row ? { id: row.id, name: row.name, bytes: row.bytes, type: row.type } : null
     },
     knows: id => knows.get(id) !== undefined,
-    wentWith: (id, eventKey) => wentWith.get(id, eventKey) !== undefined,
     claim: async (ids, eventKey) =>
       void (await db.write(() => {
         for (const id of ids) claim.run(eventKey, id, clock.now())

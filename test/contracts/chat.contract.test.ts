@@ -35,6 +35,7 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
   async webchat() {
     const chat = chats.webchat({
       attach: async () => null,
+      refuse: async (_, why) => ({ type: 'refused', why, reason: why }),
       change: async () => ({ changed: false, reason: 'too late' }),
       stop: () => false,
       deliverWaiting: async () => undefined,

@@ -1,7 +1,8 @@
 // Files over the whole gateway: uploaded, sent along, kept by an edit, fetched, and refused when they are not there.
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { statusOf, unaccounted } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
 import { type Home, makeHome, type RunningGateway, startGateway, token } from '../harness/gateway.ts'
 
@@ -102,5 +103,24 @@ test('what is said right after a message with files does not overtake it, and an
     'without',
     `[Attached: files/in/web-${second.id}/second.txt (text/plain, 5 bytes)]\nwith another`,
   ])
+  await client.close()
+})
+
+test('sent again after the agent has moved its file away, a message is the same one; a new one is refused and counted', async () => {
+  const { home, gateway } = await open()
+  const { id } = await upload(gateway, 'a', 'notes.txt', 'hello')
+  const client = await connect(gateway.url, 'a')
+  const say = (of: string) => client.send({ type: 'message', id: of, text: 'read this', attachments: [id] })
+  say('1')
+  await client.final('1')
+  rmSync(join(home.configDir, `files/in/web-${id}`), { recursive: true })
+  say('1')
+  await client.next(({ type, id: of }) => type === 'accepted' && of === '1')
+  say('2')
+  const { reason } = await client.next(({ type, id: of }) => type === 'refused' && of === '2')
+  expect(reason).toMatch(/^Not attached: /)
+  expect(home.journal().filter(({ what }) => what === 'begin')).toHaveLength(1)
+  expect((await statusOf(gateway)).events).toMatchObject({ received: 2, answered: 1, refused: 1 })
+  expect(await unaccounted(gateway)).toBe(0)
   await client.close()
 })
