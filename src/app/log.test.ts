@@ -20,6 +20,14 @@ test('tools are logged without what they are called for, and prompts not at all'
   expect(lines.join('')).not.toContain('secret')
 })
 
+test('until when a turn waits is logged as people write it', () => {
+  const lines: string[] = []
+  const log = pino({ level: 'trace', base: null }, { write: line => void lines.push(line) })
+  const until = Date.UTC(2026, 10, 16, 9) + 0.7
+  logSignal(log, { type: 'turn-put-off', id: 4, lane: 'webchat:home', why: 'overloaded', until })
+  expect(lines.map(line => JSON.parse(line))).toMatchObject([{ until: '2026-11-16T09:00:00.000Z' }])
+})
+
 async function logged(settings: { level: 'info' | 'warn' | 'silent'; file: 'info' | 'debug' | 'silent' | null }) {
   const dir = mkdtempSync(join(tmpdir(), 'aetheel-log-'))
   let shown = ''

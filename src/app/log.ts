@@ -65,7 +65,9 @@ export function logSignal(log: Logger, signal: Signal): void {
   if (signal.type === 'turn-asked') return
   const { type, ...all } = signal
   const isTold = ([name, value]: [string, unknown]) => name !== 'label' && value !== null && value !== ''
-  const fields = Object.fromEntries(Object.entries(all).filter(isTold))
+  const told = Object.entries(all).filter(isTold)
+  // Until when something waits is for people; all other numbers are lengths and counts.
+  const fields = Object.fromEntries(told.map(([name, value]) => [name, name === 'until' ? timeOf(value) : value]))
   const name = type.replaceAll('-', ' ')
   switch (type) {
     case 'event-refused':
@@ -102,6 +104,9 @@ export function logSignal(log: Logger, signal: Signal): void {
       return type satisfies never
   }
 }
+
+const timeOf = (at: unknown): unknown =>
+  typeof at === 'number' && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : at
 
 /** An edit of config.json while we run. */
 export function logReload(log: Logger, reloaded: Reloaded): void {

@@ -100,7 +100,9 @@ describe('a turn', () => {
     client.say('1', `work hard [[limit:${end}]]`)
     const notice = await client.next(isNotice)
     expect(notice.label).toMatch(/^claude has reached its usage limit\. I will try again at /)
-    expect(gateway.output()).toContain(`"why":"rate-limited","until":${end * 1000},"msg":"turn put off"`)
+    expect(gateway.output()).toContain(
+      `"why":"rate-limited","until":"${new Date(end * 1000).toISOString()}","msg":"turn put off"`,
+    )
     expect(client.frames.some(frame => frame.type === 'final')).toBe(false)
     // What is parked waits, so it can still be edited: this one runs into no second limit.
     client.send({ type: 'edit', id: '1', text: 'work hard, please' })
