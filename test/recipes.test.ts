@@ -1,4 +1,4 @@
-// What the docs tell people to write is what the product takes: each box of docs/recipes.md goes through the reader it is meant for.
+// What the docs tell people to write is what the product takes: each box of docs/recipes.md and README.md goes through the reader it is meant for.
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,9 @@ import { readHeartbeats } from '../src/clock/heartbeat-file.ts'
 import { readSchedule } from '../src/clock/words.ts'
 import { readWebhooks } from '../src/hooks/index.ts'
 
-const page = readFileSync(join(import.meta.dirname, '../docs/recipes.md'), 'utf8')
+const page = ['docs/recipes.md', 'README.md']
+  .map(file => readFileSync(join(import.meta.dirname, '..', file), 'utf8'))
+  .join('\n')
 const boxes = (language: string): readonly string[] =>
   [...page.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\`$`, 'gm'))].map(
     ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
@@ -18,12 +20,14 @@ test('the markdown is read without a complaint', async () => {
   const [webhooks, heartbeats] = [true, false].map(wanted =>
     boxes('markdown').filter(text => text.includes('## Webhooks') === wanted),
   )
-  expect(heartbeats?.length).toBeGreaterThan(0)
+  expect(heartbeats?.length).toBeGreaterThan(1)
   for (const text of heartbeats ?? []) {
     const { jobs, troubles } = await readHeartbeats(text)
     expect([jobs.length > 0, troubles]).toEqual([true, []])
+    // Else nobody would hear of what it found.
+    for (const { channel } of jobs) expect(channel).toBe('webchat:home')
   }
-  expect(webhooks?.length).toBeGreaterThan(0)
+  expect(webhooks?.length).toBeGreaterThan(1)
   for (const text of webhooks ?? []) {
     const read = readWebhooks(text)
     expect([read.webhooks.length > 0, read.troubles]).toEqual([true, []])
