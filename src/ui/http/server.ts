@@ -65,6 +65,8 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
   return { port, url: `http://${nameFor(host)}:${port}`, closed: closing(server, sockets, limits.stopMs, signal) }
 }
 
+const foreignHost = 'This host name is not ours. Open it as 127.0.0.1 or localhost, or name it in HTTP_NAMES.'
+
 const answer = async (
   exchange: Exchange,
   guard: Guard,
@@ -75,7 +77,7 @@ const answer = async (
   const method = request.method === 'HEAD' ? 'GET' : request.method
   const routes = find(url.pathname)
   if (!routes.some(({ anyHost }) => anyHost) && !guard.hostIsOurs(request))
-    return replyError(exchange, 421, hostUnknown)
+    return replyError(exchange, 421, foreignHost)
   // Pages may be linked to from anywhere and hold nothing. What the token opens is not for the pages of others.
   if ((method !== 'GET' || routes.some(({ access }) => access === 'token')) && !guard.originIsOurs(request))
     return replyError(exchange, 403, 'Other sites may not ask this.')
@@ -94,8 +96,6 @@ const answer = async (
   await route.answer(exchange, admission, signal)
 }
 
-const hostUnknown = 'This host name is not ours. Use 127.0.0.1, or name it in HTTP_NAMES.'
-
 interface Entrance {
   readonly guard: Guard
   readonly sockets: Sockets
@@ -110,7 +110,7 @@ const upgrade = async (
 ): Promise<void> => {
   const url = urlOf(request)
   if (url === null) return turnAway(stream, 400, 'This address cannot be read.')
-  if (!guard.hostIsOurs(request)) return turnAway(stream, 421, hostUnknown)
+  if (!guard.hostIsOurs(request)) return turnAway(stream, 421, foreignHost)
   if (!guard.originIsOurs(request)) return turnAway(stream, 403, 'Other sites may not connect.')
   if (url.pathname !== '/ws') return turnAway(stream, 404, 'There is no WebSocket here.')
   const admission = await guard.admit(request, url)
