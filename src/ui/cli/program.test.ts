@@ -146,6 +146,8 @@ test('the exit code is that of the gateway', async () => {
 })
 
 test.each([
+  [['help', 'strat'], "aetheel: unknown command 'strat'\n(Did you mean start?)"],
+  [['memory', 'undo', 'x'], "aetheel: 'x' is no id. It is a number;"],
   [['strat'], "aetheel: unknown command 'strat'\n(Did you mean start?)"],
   [['start', '--prot', '1'], "aetheel: unknown option '--prot'\n(Did you mean --port?)"],
   [['config', 'shwo'], "aetheel: unknown command 'shwo'\n(Did you mean show?)"],

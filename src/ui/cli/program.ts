@@ -185,6 +185,10 @@ function conversationId(id: string): string {
  */
 function startByDefault(program: Command, args: readonly string[]): readonly string[] {
   const { operands, unknown } = program.parseOptions([...args])
+  const [first, about] = operands
+  // Commander would show all of the help, without a word about why.
+  if (first === 'help' && about !== undefined && ![...program.commands.map(one => one.name()), first].includes(about))
+    return [about]
   const helpWanted = unknown.some(word => word === '-h' || word === '--help')
   return operands.length === 0 && !helpWanted ? ['start', ...args] : args
 }
@@ -208,6 +212,11 @@ function outputTo({ stdout, stderr }: Terminal) {
     getOutHasColors: () => stdout.isTTY === true,
     getOutHelpWidth: () => Math.min(stdout.columns || 100, 110),
     getErrHelpWidth: () => Math.min(stderr.columns || 100, 110),
-    outputError: (text: string, write: (text: string) => void) => write(text.replace(/^error: /, 'aetheel: ')),
+    outputError: (text: string, write: (text: string) => void) => write(inOurWords(text)),
   }
 }
+
+const inOurWords = (text: string): string =>
+  text
+    .replace(/^error: /, 'aetheel: ')
+    .replace(/command-argument value '(.*?)' is invalid for argument '([^']*)'\./s, "'$1' is no $2.")
