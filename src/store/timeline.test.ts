@@ -88,7 +88,7 @@ test('an event has its steps, its letters, the exact prompt and what it took', a
     steps: [
       { at: 1000, what: 'queued', detail: 'webchat' },
       { at: 1010, what: 'began', detail: 'claude, a new session' },
-      { at: 1020, what: 'prompt', detail: '5 characters, and 16 of who it is' },
+      { at: 1020, what: 'prompt', detail: '5 characters, and 16 of system prompt' },
       { at: 1030, what: 'first word', detail: 'after 420 ms' },
       { at: 1040, what: 'tool', detail: 'Read memory.md' },
       { at: 1050, what: 'tool failed', detail: 'Read memory.md' },

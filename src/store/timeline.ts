@@ -152,7 +152,7 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
           const { id, prompt, system } = signal
           const at = clock.now()
           later(() => keepPrompt(signal, at))
-          return note(id, 'prompt', `${prompt.length} characters, and ${system.length} of who it is`)
+          return note(id, 'prompt', `${prompt.length} characters, and ${system.length} of system prompt`)
         }
         case 'turn-spoke':
           return note(signal.id, 'first word', `after ${seconds(signal.afterMs)}`)

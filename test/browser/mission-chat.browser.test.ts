@@ -104,6 +104,29 @@ test('all conversations of the gateway are listed, with what runs and what is ne
   expect(trouble).toEqual([])
 })
 
+test('beyond the first hundred the chats are listed on request; what cannot be listed says why', async () => {
+  const place = await openPlace()
+  const { page } = await place.visit('overview')
+  const all = Array.from({ length: 103 }, (_, i) => {
+    return { id: `talk-${i}`, title: `about ${i}`, at: 1e12 - i, waiting: 0, running: false }
+  })
+  await page.route('**/api/conversations*', route => {
+    const limit = Number(new URL(route.request().url()).searchParams.get('limit'))
+    return route.fulfill({ json: { conversations: all.slice(0, limit) } })
+  })
+  await page.goto(`${place.gateway.url}/#/chat`)
+  await expect.poll(async () => (await titles(page)).length).toBe(100)
+  await page.getByRole('button', { name: 'Show older chats' }).press('Enter')
+  await expect.poll(async () => (await titles(page)).length).toBe(103)
+  expect(await page.locator(':focus').textContent()).toBe('about 100')
+  expect(await page.getByRole('button', { name: 'Show older chats' }).count()).toBe(0)
+
+  const { page: other } = await place.visit('overview')
+  await other.route('**/api/conversations*', route => route.fulfill({ status: 500, json: { error: 'It went wrong.' } }))
+  await other.goto(`${place.gateway.url}/#/chat`)
+  await expect.poll(() => other.locator('#chat-no-recent').textContent()).toBe('It went wrong.')
+})
+
 test('a word said long ago is found, and the talk opens there, with the way back to now', async () => {
   const place = await openPlace()
   await post(place, 'long', 'the first word is Quokka')

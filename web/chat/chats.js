@@ -28,12 +28,15 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
   let limit = atOnce
   let timer = 0
   let asking = 0
+  /** What is said where there is none; null: the gateway has not been heard yet. */
+  let none = null
 
   const setDrawer = shown => {
     panel.classList.toggle('shown', shown)
     shade.hidden = !shown
     toggle.setAttribute('aria-expanded', String(shown))
-    if (shown) panel.querySelector('a')?.focus()
+    part('composer').closest('.talk').inert = shown
+    if (shown) (panel.querySelector('a') ?? part('search')).focus()
   }
   const choose = id => {
     setDrawer(false)
@@ -91,7 +94,8 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
         .find(one => one.dataset.id === focused.closest('li').dataset.id)
         ?.querySelector(focused.tagName)
         .focus()
-    part('no-recent').hidden = chats.length > 0
+    part('no-recent').hidden = chats.length > 0 || none === null
+    part('no-recent').textContent = none ?? ''
   }
 
   const load = async () => {
@@ -101,10 +105,14 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
       const { conversations } = await ask(`/api/conversations?limit=${limit}`, signal)
       if (mine !== asking) return
       known = conversations
+      none = 'No chats yet.'
       part('more-chats').hidden = known.length < limit || limit === most
       draw()
-    } catch {
-      return // it is away, and the line says so; the list is asked for again when it is back
+    } catch (error) {
+      if (signal.aborted || mine !== asking) return
+      none = error.message // it is asked for again when the line is back
+      draw()
+      return
     }
     if (!isTold && known.some(({ id, running, waiting }) => id !== current() && (running || waiting > 0)))
       soon(lookAgainMs)
@@ -117,6 +125,7 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
 
   toggle.addEventListener('click', () => setDrawer(!panel.classList.contains('shown')))
   shade.addEventListener('click', () => setDrawer(false))
+  matchMedia('(width > 820px)').addEventListener('change', () => setDrawer(false), { signal })
   const closeByKey = event => {
     if (event.key !== 'Escape' || event.defaultPrevented || !panel.classList.contains('shown')) return
     event.preventDefault() // this Escape stops no answer

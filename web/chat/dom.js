@@ -37,6 +37,19 @@ export const copyText = async text => {
 export const announce = (element, words) =>
   element.dispatchEvent(new CustomEvent('announce', { bubbles: true, detail: words }))
 
+/** Whatever is announced in this place is said by that element. */
+export const readOut = (place, speaker, signal) => {
+  let timer = 0
+  const say = ({ detail }) => {
+    clearTimeout(timer)
+    speaker.textContent = detail
+    // The same words again are news again.
+    timer = setTimeout(() => speaker.replaceChildren(), 1500)
+  }
+  place.addEventListener('announce', say, { signal })
+  signal.addEventListener('abort', () => clearTimeout(timer))
+}
+
 /** A button that copies and says so. */
 export const copyButton = (label, textOf) => {
   const button = el('button', { type: 'button', class: 'copy', 'aria-label': label }, 'Copy')

@@ -23,9 +23,11 @@ export const fileView = ({ name, bytes, href }) => {
   return link
 }
 
+/** In the same steps as the limits: 25 MB are 25 times 1024 kB. */
 export const sizeOf = bytes => {
-  if (bytes < 1000) return `${bytes} B`
-  return bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
+  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(bytes < 10_240 ? 1 : 0)} kB`
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`
 }
 
 export const nameIn = path => path.slice(path.lastIndexOf('/') + 1)

@@ -3,6 +3,7 @@ import { openAttach } from './attach.js'
 import { openBanner } from './banner.js'
 import { openChats } from './chats.js'
 import { notConnected, openComposer } from './composer.js'
+import { readOut } from './dom.js'
 import { keepUpload, openDrafts } from './drafts.js'
 import { uploadLink } from './files.js'
 import { keepDraft, keepUnsent, markSeen, recentChats, rememberChat, unsentMessages } from './kept.js'
@@ -267,17 +268,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     for (const { id, text, attachments, at } of unsentMessages(conversation)) talk.say(id, text, attachments, at)
   }
 
-  let speaking = 0
-  place.addEventListener(
-    'announce',
-    ({ detail }) => {
-      clearTimeout(speaking)
-      part('said').textContent = detail
-      // The same words again are news again.
-      speaking = setTimeout(() => part('said').replaceChildren(), 1500)
-    },
-    { signal },
-  )
+  readOut(place, part('said'), signal)
   const seen = () => {
     if (!document.hidden) document.title = title
   }
@@ -301,7 +292,6 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     leave() {
       drafts.leave()
       leaving.abort()
-      clearTimeout(speaking)
       seen()
       place.replaceChildren()
     },

@@ -43,7 +43,7 @@ const chats = `
     <div id="list">
       <ul id="recent" aria-label="Chats"></ul>
       <button type="button" id="more-chats" class="link-button" hidden>Show older chats</button>
-      <p id="no-recent" class="quiet">No chats yet.</p>
+      <p id="no-recent" class="quiet" hidden></p>
     </div>
   </nav>
   <div id="shade" class="shade" hidden></div>`

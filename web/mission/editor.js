@@ -1,11 +1,12 @@
 // The editor of the agent's files: what is typed is kept, what would change is shown, and nobody's change is overwritten unseen.
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { sizeOf } from '../chat/files.js'
 import { ask, tell } from './api.js'
 import { merged, unified } from './diff.js'
 import { draftOf, isChanged, keepDraft, met, standing, toSave } from './drafts.js'
 import { followLine, useFiles } from './live.js'
 import { Card, html, Notice, Skeleton, toast } from './ui.js'
-import { count, exactTime, plural } from './words.js'
+import { exactTime, plural } from './words.js'
 
 const mostBytes = 1024 * 1024
 const encoder = new TextEncoder()
@@ -36,7 +37,7 @@ export const Editor = ({ name, title = name, about, room = null, onSaved, acts, 
   const save = () => {
     if (draft === null || locked || busy) return
     if (draft.theirs !== null) return conflict.current?.focus()
-    if (bytes > mostBytes) return toast(`The text is longer than ${size(mostBytes)}.`, 'bad')
+    if (bytes > mostBytes) return toast(`The text is longer than ${sizeOf(mostBytes)}.`, 'bad')
     if (changed) file.save()
     else toast('There is nothing to save.')
   }
@@ -235,15 +236,9 @@ const kindOf = line => ({ '+': 'added', '-': 'removed', '@': 'hunk', '\\': 'hunk
 
 const Size = ({ bytes, room }) => {
   if (bytes > mostBytes)
-    return html`<strong class="too-much">${size(bytes)}: more than ${size(mostBytes)}, it cannot be saved</strong>`
-  if (room === null) return size(bytes)
+    return html`<strong class="too-much">${sizeOf(bytes)}: more than ${sizeOf(mostBytes)}, it cannot be saved</strong>`
+  if (room === null) return sizeOf(bytes)
   if (bytes > room)
-    return html`<strong class="too-much">${size(bytes)}, of which the agent is given ${size(room)}: shorten it</strong>`
-  return `${size(bytes)} of the ${size(room)} that the agent is given`
-}
-
-export const size = bytes => {
-  if (bytes < 1024) return `${count(bytes)} bytes`
-  if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(bytes < 10_240 ? 1 : 0)} kB`
-  return `${(bytes / 1024 / 1024).toFixed(1)} MB`
+    return html`<strong class="too-much">${sizeOf(bytes)}, of which the agent is given ${sizeOf(room)}: shorten it</strong>`
+  return `${sizeOf(bytes)} of the ${sizeOf(room)} that the agent is given`
 }

@@ -63,7 +63,7 @@ export const Page = () => {
   const shown = (entries ?? []).filter(
     entry =>
       (level === 'all' || entry.level === level) &&
-      (wanted === '' || `${entry.text} ${entry.lane ?? ''} ${entry.type}`.toLowerCase().includes(wanted)),
+      (wanted === '' || `${entry.text} ${entry.lane ?? ''} ${named(entry.type)}`.toLowerCase().includes(wanted)),
   )
   const oldest = entries?.at(-1)?.id
 
@@ -88,12 +88,15 @@ export const Page = () => {
     ${oldest !== undefined && !atEnd && html`<p class="centre"><button type="button" class="button" onClick=${() => load(oldest)}>Show older</button></p>`}`
 }
 
+/** `turn-put-off`, as one would say it. */
+const named = type => type.replaceAll('-', ' ')
+
 const byDay = entries => [...Map.groupBy(entries, entry => dayOf(entry.at))]
 
 const Line = ({ entry: { at, type, level, event, lane, text }, now }) => {
   const inside = html`
     <span class="clock">${exactTime(at)}</span>
-    <span class="grow"><span class="asked">${withoutLane(text, lane)}</span><span class="under">${level === 'warn' && html`<${Badge} tone="bad">warning</${Badge}> `}${type}${lane && html` · <${Lane} lane=${lane} />`}</span></span>
+    <span class="grow"><span class="asked">${withoutLane(text, lane)}</span><span class="under">${level === 'warn' && html`<${Badge} tone="bad">warning</${Badge}> `}${named(type)}${lane && html` · <${Lane} lane=${lane} />`}</span></span>
     <span class="quiet ago"><${Ago} at=${at} now=${now} /></span>`
   return html`<li class=${level}>${
     event === null

@@ -1,6 +1,7 @@
 // Memory and persona: the files that make the agent who it is, every change of them, and looking for something in what it knows.
+import { sizeOf } from '../../chat/files.js'
 import { useDrafts } from '../drafts.js'
-import { Editor, size } from '../editor.js'
+import { Editor } from '../editor.js'
 import { useAnswer, useNow } from '../live.js'
 import { hrefOf, useSpot } from '../spot.js'
 import { Ago, Badge, Head, html, Loaded } from '../ui.js'
@@ -61,7 +62,7 @@ const FileChoice = ({ file, isOpen, isUnsaved }) => {
     ${isUnsaved && html`<span class="unsaved">unsaved</span>`}
     ${state === 'too-large' && html`<${Badge} tone="bad">too large</${Badge}>`}
     ${state === 'unusable' && html`<${Badge} tone="bad">not editable</${Badge}>`}`
-  const aside = isUnsaved || state === 'unusable' ? null : exists ? size(bytes) : 'not there yet'
+  const aside = isUnsaved || state === 'unusable' ? null : exists ? sizeOf(bytes) : 'not there yet'
   return html`<${Choice} href=${hrefOf('memory', { file: name })} isOpen=${isOpen} title=${name} about=${about} aside=${aside} marks=${marks} />`
 }
 
