@@ -70,17 +70,27 @@ test('who selects text in a form and lets go beside it is still in the form; who
   await gone()
 })
 
-test('a page that could not be loaded is there once the gateway is back', async () => {
+test('the loss of the gateway is said once, and a page that could not be loaded then is there once it is back', async () => {
   const place = await openPlace()
   const { page } = await place.visit('overview')
   await page.locator('body[data-line="open"]').waitFor()
   await place.gateway.stop()
   await page.locator('body[data-line="offline"]').waitFor()
+  // Said once, however often it is tried: a screen reader would never be quiet.
+  const said = await page.evaluate<string[]>(saidMeanwhile)
+  expect(said).toEqual([])
   await page.getByRole('link', { name: 'Pairing' }).click()
   await page.getByText('This page could not be loaded.').waitFor()
   await place.restart()
   await page.getByRole('heading', { name: 'People' }).waitFor()
 })
+
+const saidMeanwhile = `new Promise(done => {
+  const said = []
+  const watch = new MutationObserver(() => said.push(document.getElementById('connection').textContent))
+  watch.observe(document.getElementById('connection'), { childList: true, characterData: true, subtree: true })
+  setTimeout(() => done(said), 2500)
+})`
 
 test('an answer looks the same in Mission Control as in the chat alone, whatever page was open before', async () => {
   const place = await openPlace({}, { AGENT_BACKEND: 'echo' })

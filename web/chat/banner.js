@@ -1,6 +1,6 @@
 // What is known of the line: a word beside the title, and a banner while it is lost.
 
-const words = { connecting: 'connecting', open: 'connected', offline: 'offline', locked: 'offline' }
+const words = { connecting: 'connecting', open: 'connected', offline: 'not connected', locked: 'locked' }
 
 /** @param {{ place: HTMLElement, part: (name: string) => HTMLElement, retry: () => void }} options @param {AbortSignal} signal */
 export const openBanner = ({ place, part, retry }, signal) => {
@@ -11,8 +11,7 @@ export const openBanner = ({ place, part, retry }, signal) => {
     const connection = part('connection')
     place.dataset.line = type
     if (connection.textContent !== words[type]) connection.textContent = words[type]
-    // While it tries again the banner stays as it is: no flicker.
-    if (type !== 'connecting') part('banner').hidden = type === 'open'
+    part('banner').hidden = type !== 'offline' && type !== 'locked'
     if (type === 'locked') {
       part('banner-text').textContent =
         'The link of this browser is no longer valid. “npx aetheel status”, in the folder where Aetheel was started, prints the new one.'
@@ -29,6 +28,8 @@ export const openBanner = ({ place, part, retry }, signal) => {
   return {
     /** @param {{ type: string, retryAt: number }} next */
     show(next) {
+      // While it is tried again all stays as it is: it would flicker, and be read out with each try.
+      if (next.type === 'connecting' && (state.type === 'offline' || state.type === 'locked')) return
       state = next
       draw()
     },

@@ -37,15 +37,15 @@ export const openFrame = ({ retry }) => {
   let timer = 0
   let lostBefore = false
   const showLine = ({ type, retryAt }) => {
+    // While it is tried again all stays as it is: it would flicker, and be read out with each try.
+    if (type === 'connecting' && lostBefore) return
     clearInterval(timer)
-    if (type === 'open') lostBefore = false
-    if (type === 'offline' || type === 'locked') lostBefore = true
+    lostBefore = type === 'offline' || type === 'locked'
     document.body.dataset.line = type
-    byId('connection').textContent = lineWords[type]
-    const banner = byId('banner')
-    // While it is tried again the banner stays: it would only flicker.
-    banner.hidden = !lostBefore
-    if (type !== 'offline' && type !== 'locked') return
+    const connection = byId('connection')
+    if (connection.textContent !== lineWords[type]) connection.textContent = lineWords[type]
+    byId('banner').hidden = !lostBefore
+    if (!lostBefore) return
     const draw = () => {
       const seconds = Math.max(1, Math.round((retryAt - Date.now()) / 1000))
       byId('banner-text').textContent =
