@@ -40,7 +40,7 @@ test('one that cannot be written leaves the others as they were', async () => {
     { path: join(dir, 'a-file/second'), before: null, text: 'x', copy: null },
   ])
   await expect(failing).rejects.toThrow('could not be written')
-  const below = writeTogether([{ path: join(dir, 'a-file/deep/er'), text: 'x', copy: null }])
+  const below = writeTogether([{ path: join(dir, 'a-file/deep/er'), before: null, text: 'x', copy: null }])
   await expect(below).rejects.toThrow(/^the folder .*deep cannot be made \(ENOTDIR\)\. Check .* --config-dir\.$/)
   expect(await readdir(dir)).toEqual(['a-file'])
 })

@@ -108,6 +108,8 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
     <${Field} key=${field.name} field=${field} value=${values[field.name]} set=${text => setValues({ ...values, [field.name]: text })} />
     ${field.name in theirs && html`<${Clash} field=${field} theirs=${theirs[field.name]} decide=${mine => decide(field, mine)} />`}`
   const seldom = fields.filter(field => field.seldom)
+  // Once: it must not fold under the hands of who empties a field again.
+  const [unfolded] = useState(() => seldom.some(field => touched.includes(field)))
   return html`
     <${Dialog} label=${title} class="form-dialog" onClose=${onClose}>
       <form class="form" onSubmit=${submit} ref=${place}>
@@ -117,7 +119,7 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
         ${fields.filter(field => !field.seldom).map(drawn)}
         ${
           seldom.length > 0 &&
-          html`<details class="more-text" open=${seldom.some(field => touched.includes(field))}><summary>More</summary><div class="form">${seldom.map(drawn)}</div></details>`
+          html`<details class="more-text" open=${unfolded}><summary>More</summary><div class="form">${seldom.map(drawn)}</div></details>`
         }
         ${trouble && html`<div class="notice" role="alert">${trouble.message}</div>`}
         <div class="acts end">
