@@ -2,7 +2,12 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What takes longest begins first, or the others wait for it at the end. By themselves small files, however slow, come last. */
-const slow = [/backend-warm/, /backend-cold/, /discord-away/, /backend-stays-up/, /campaign/, /scenarios/, /contracts/]
+const slow = [/backend-warm/, /backend-cold/, /backend-stays-up/, /scenarios/, /contracts/]
+
+/** What starts the program a hundred times and more has a run of its own: `npm run test:long`. */
+export const long = ['discord-away', 'attacks', 'attacks-load', 'pipes', 'dashboard', 'service'].map(
+  name => `test/scenarios/${name}.test.ts`,
+)
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -17,7 +22,7 @@ class SlowFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/browser/**', 'test/crash/discord.test.ts', 'node_modules/**'],
+    exclude: ['test/browser/**', 'test/crash/**', ...long, 'node_modules/**'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },
