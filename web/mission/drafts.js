@@ -1,5 +1,6 @@
 // What is typed into the files and not saved yet: kept over a reload, and compared with what stands on the disk.
 import { useEffect, useState } from 'preact/hooks'
+import { keep, keysOf, recall } from './kept.js'
 
 /**
  * @typedef {{ text: string, version: string | null, crlf: boolean }} Standing what stands, or stood, in a file; its line ends apart
@@ -7,7 +8,7 @@ import { useEffect, useState } from 'preact/hooks'
  *   what it began with, what is typed, and what stands there now if somebody else has changed it meanwhile
  */
 
-const prefix = 'aetheel draft '
+const beginning = 'file '
 const pauseMs = 200
 /** @type {Map<string, Draft>} */
 const drafts = new Map()
@@ -62,12 +63,7 @@ const write = () => {
   timer = 0
   for (const name of owed) {
     const draft = drafts.get(name)
-    try {
-      if (draft === undefined) sessionStorage.removeItem(prefix + name)
-      else sessionStorage.setItem(prefix + name, JSON.stringify({ base: draft.base, mine: draft.mine }))
-    } catch {
-      // No room, or not allowed: it is kept as long as the page is.
-    }
+    keep(beginning + name, draft === undefined ? null : { base: draft.base, mine: draft.mine })
   }
   owed.clear()
 }
@@ -76,12 +72,9 @@ addEventListener('pagehide', write)
 const isStanding = value =>
   typeof value?.text === 'string' && (value.version === null || typeof value.version === 'string')
 
-for (const key of Object.keys(sessionStorage)) {
-  if (!key.startsWith(prefix)) continue
-  try {
-    const { base, mine } = JSON.parse(sessionStorage.getItem(key))
-    if (isStanding(base) && typeof mine === 'string') drafts.set(key.slice(prefix.length), { base, mine, theirs: null })
-  } catch {
-    // Not of this version of the page.
-  }
+for (const key of keysOf(beginning)) {
+  const { base, mine } = recall(key) ?? {}
+  // Else it is not of this version of the page.
+  if (isStanding(base) && typeof mine === 'string')
+    drafts.set(key.slice(beginning.length), { base, mine, theirs: null })
 }

@@ -26,6 +26,16 @@ export const keep = (key, typed) => {
   }
 }
 
+/** The keys with this beginning that something is kept under. @param {string} beginning */
+export const keysOf = beginning => {
+  try {
+    const all = Object.keys(sessionStorage).filter(key => key.startsWith(prefix + beginning))
+    return all.map(key => key.slice(prefix.length))
+  } catch {
+    return [] // the browser keeps nothing
+  }
+}
+
 /** As useState, for what is typed; what equals `empty` is not kept. */
 export const useKept = (key, empty) => {
   const [typed, setTyped] = useState(() => recall(key) ?? empty)
