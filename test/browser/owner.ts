@@ -1,20 +1,16 @@
 // An owner at Mission Control: each test that imports this gets a fresh gateway, and the page it visits.
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterEach, beforeEach, expect } from 'vitest'
 import { openMission, type World } from './mission-stage.ts'
-import { launch, token, watch } from './stage.ts'
+import { sharedBrowser, token, watch } from './stage.ts'
 
-let browser: Browser
+const browser = sharedBrowser()
 export let stage: Awaited<ReturnType<typeof openMission>>
 export let page: Page
 /** What the page should not have done. */
 export let trouble: string[]
 const ends: (() => Promise<void>)[] = []
 
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser.close())
 beforeEach(async () => {
   stage = await openMission()
 })
@@ -25,7 +21,7 @@ afterEach(async () => {
 
 /** The link of the gateway, and then a page of it. */
 export const visit = async (name: string, options: BrowserContextOptions = {}) => {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const context = await browser().newContext({ viewport: { width: 1280, height: 800 }, ...options })
   ends.push(() => context.close())
   page = await context.newPage()
   page.setDefaultTimeout(10_000)

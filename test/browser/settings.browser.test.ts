@@ -43,7 +43,7 @@ test('options are found, changed, refused at their field, saved and set back', a
   const problem = setting(page, 'agent.max_turns').locator('.problem')
   await expect.poll(() => problem.textContent()).toBe('Must be a whole number from 1 to 10000.')
   expect(existsSync(place.path('bot-config.json'))).toBe(false)
-  expect(await page.evaluate('document.activeElement.id')).toBe('set-agent-max_turns')
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('set-agent-max_turns')
   expect(await model.inputValue()).toBe('<b>opus</b>')
   expect(await violations(page)).toEqual([])
 

@@ -1,6 +1,7 @@
 // A browser and a gateway that does what the test says: the real server, a scripted other end of the wire.
 import { resolve } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
 import type { Socket } from '../../src/base/socket.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
 import { noPairing } from '../fakes/no-pairing.ts'
@@ -19,6 +20,16 @@ export const launch = (): Promise<Browser> =>
 
 const nothing = { messages: [], older: null, newer: null }
 const noTalks = { list: () => [], before: () => nothing, from: () => nothing, search: async () => [] }
+
+/** One for all tests of a file. */
+export const sharedBrowser = (): (() => Browser) => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launch()
+  })
+  afterAll(() => browser.close())
+  return () => browser
+}
 
 export type Frame = { readonly type: string; readonly id: string; readonly text: string }
 

@@ -1,19 +1,15 @@
 // A person at the chat page: each test that imports this gets a fresh gateway, and the page it visits.
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
-import { launch, openStage, token, watch } from './stage.ts'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterEach, beforeEach, expect } from 'vitest'
+import { openStage, sharedBrowser, token, watch } from './stage.ts'
 
-let browser: Browser
+const browser = sharedBrowser()
 export let stage: Awaited<ReturnType<typeof openStage>>
 export let page: Page
 /** What the page should not have done. */
 export let trouble: string[]
 const ends: (() => Promise<void>)[] = []
 
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser.close())
 beforeEach(async () => {
   stage = await openStage()
 })
@@ -23,7 +19,7 @@ afterEach(async () => {
 })
 
 export const visit = async (options: BrowserContextOptions = {}, path = `/chat?token=${token}`) => {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const context = await browser().newContext({ viewport: { width: 1280, height: 800 }, ...options })
   ends.push(() => context.close())
   page = await context.newPage()
   trouble = watch(page, stage.url)

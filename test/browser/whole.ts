@@ -1,16 +1,12 @@
 // An owner before the whole gateway: the real program on a workspace of its own, and a browser that looks at it.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { onTestFinished } from 'vitest'
 import { makeHome, type RunningGateway, startGateway, token } from '../harness/gateway.ts'
-import { launch, watch } from './stage.ts'
+import { sharedBrowser, watch } from './stage.ts'
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await launch()
-})
-afterAll(() => browser.close())
+const browser = sharedBrowser()
 
 export interface Place {
   readonly gateway: RunningGateway
@@ -49,7 +45,7 @@ export async function openPlace(
       ends.unshift(() => again.stop())
     },
     async visit(name, options = {}) {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+      const context = await browser().newContext({ viewport: { width: 1280, height: 800 }, ...options })
       ends.unshift(() => context.close())
       const page = await context.newPage()
       page.setDefaultTimeout(10_000)
