@@ -26,6 +26,8 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
   /** @type {{ id: string, title: string, at: number, waiting: number, running: boolean }[]} */
   let known = []
   let limit = atOnce
+  /** The last one listed when older ones were asked for, until they are there. */
+  let last = null
   let timer = 0
   let asking = 0
   /** What is said where there is none; null: the gateway has not been heard yet. */
@@ -98,6 +100,15 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
     part('no-recent').textContent = none ?? ''
   }
 
+  /** The button for older ones is gone: the first of them is where one goes on. */
+  const goOn = () => {
+    if (last !== null)
+      part('recent')
+        .querySelector(`[data-id="${CSS.escape(last)}"] + li a`)
+        ?.focus()
+    last = null
+  }
+
   const load = async () => {
     asking += 1
     const mine = asking
@@ -108,6 +119,7 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
       none = 'No chats yet.'
       part('more-chats').hidden = known.length < limit || limit === most
       draw()
+      goOn()
     } catch (error) {
       if (signal.aborted || mine !== asking) return
       none = error.message // it is asked for again when the line is back
@@ -134,12 +146,10 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
   }
   document.addEventListener('keydown', closeByKey, { capture: true, signal })
   part('new-chat').addEventListener('click', () => choose(null))
-  part('more-chats').addEventListener('click', async () => {
-    const last = part('recent').lastElementChild
+  part('more-chats').addEventListener('click', () => {
+    last = part('recent').lastElementChild.dataset.id
     limit = most
-    await load()
-    // The button is gone; here is where one goes on.
-    part('recent').querySelector(`[data-id="${last?.dataset.id}"] + li a`)?.focus()
+    load()
   })
   addEventListener('storage', draw, { signal }) // another tab
   document.addEventListener('visibilitychange', () => document.hidden || load(), { signal })
