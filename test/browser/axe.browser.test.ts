@@ -62,12 +62,16 @@ test.for(['light', 'phone-dark'] as const)(
       await show(page, dashboard, scene)
       for (const button of await firstOfEach(page)) {
         await page.locator('#page').getByRole('button', { name: button, exact: true }).first().click()
-        await page.waitForTimeout(100)
-        if ((await page.locator('dialog[open]').count()) === 0) continue
+        const dialog = page.locator('dialog[open]')
+        const isOpen = await dialog.waitFor({ timeout: 1000 }).then(
+          () => true,
+          () => false,
+        )
+        if (!isOpen) continue
         dialogs += 1
         found.push(...(await complaints(page, `${scene.name}, ${button}`)))
         await page.keyboard.press('Escape')
-        await page.waitForTimeout(50)
+        await dialog.waitFor({ state: 'detached' })
       }
     }
     const menu = page.getByRole('button', { name: 'Pages' })

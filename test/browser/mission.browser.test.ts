@@ -101,26 +101,30 @@ test('activity comes in live, is filtered by text and level, and goes back in ti
   expect(trouble).toEqual([])
 })
 
+const activity = () => page.getByRole('link', { name: 'Activity', exact: true }).click()
+
+/** The page is opened, something happens, and then only the answer comes, which does not know of it. */
+const happensMeanwhile = async (text: string) => {
+  const held = Promise.withResolvers<void>()
+  const fetched = Promise.withResolvers<void>()
+  await page.route('**/api/activity?*', async route => {
+    const response = await route.fetch()
+    fetched.resolve()
+    await held.promise
+    await route.fulfill({ response })
+  })
+  await activity()
+  await fetched.promise
+  stage.happens({ text })
+  await page.waitForTimeout(150)
+  held.resolve()
+  await shows('.feed .asked', text)
+}
+
 test('what happens while the first answer is on its way is in the list as well', async () => {
   await visit('sessions')
   await connected()
-  let answer = () => {}
-  const held = new Promise<void>(done => {
-    answer = done
-  })
-  await page.route('**/api/activity?*', async route => {
-    const response = await route.fetch() // as it was before the entry
-    await held
-    await route.fulfill({ response })
-  })
-  const asked = page.waitForRequest('**/api/activity?*')
-  await page.getByRole('link', { name: 'Activity' }).click()
-  await asked
-  await page.waitForTimeout(150)
-  stage.happens({ text: 'just in between' })
-  await page.waitForTimeout(150)
-  answer()
-  await shows('.feed .asked', 'just in between')
+  await happensMeanwhile('just in between')
   expect(await page.locator('.feed .row').count()).toBe(51)
 })
 
@@ -130,11 +134,12 @@ test('after more than a page of news the list has no hole', async () => {
   await page.getByRole('link', { name: 'Sessions' }).click()
   await shows('tbody tr', 'kitchen')
   for (let i = 0; i < 60; i += 1) stage.happens({ text: `news ${i}` })
-  await page.getByRole('link', { name: 'Activity' }).click()
-  await shows('.feed .asked', 'news 59')
+  await page.waitForTimeout(150)
+  await happensMeanwhile('the last')
+  await expect.poll(() => page.locator('.feed .row').count()).toBe(51)
   await press('Show older')
   await shows('.feed .asked', 'news 0')
-  expect(await page.locator('.feed .row').count()).toBe(100)
+  expect(await page.locator('.feed .row').count()).toBe(101)
   expect(trouble).toEqual([])
 })
 
@@ -287,12 +292,19 @@ test('usage is plotted by day, split, and listed', async () => {
     }),
   )
   expect(drawn).toEqual([true, true, true, true])
-  const before = await page.locator('.legend-day').first().textContent()
+  const day = () => page.locator('.legend-day').first().textContent()
+  const last = await day()
+  await page.waitForTimeout(200) // until it is drawn, and not only written
   await page
     .locator('.plot')
     .first()
     .hover({ position: { x: 200, y: 80 } })
-  await expect.poll(() => page.locator('.legend-day').first().textContent()).not.toBe(before)
+  await expect.poll(day).not.toBe(last)
+  // Drawn anew, it still tells of the day under the pointer.
+  const pointed = await day()
+  await page.getByLabel('Split').selectOption('channel')
+  await page.waitForTimeout(200)
+  expect(await day()).toBe(pointed)
   expect(trouble).toEqual([])
 })
 

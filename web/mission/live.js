@@ -49,7 +49,8 @@ export const useStatus = listener => useLatest(statusListeners, listener)
 const useLatest = (listeners, listener) => {
   const latest = useRef(listener)
   latest.current = listener
-  useEffect(() => {
+  // Before anything is asked for, so that nothing falls between the answer and the news.
+  useLayoutEffect(() => {
     const told = what => latest.current(what)
     listeners.add(told)
     return () => listeners.delete(told)

@@ -21,6 +21,8 @@ const loadLibrary = () => {
 export const Plot = ({ label, days, series, write, stacked = false, whole = false, bad = null }) => {
   const place = useRef(null)
   const [at, setAt] = useState(null)
+  const pointed = useRef(null)
+  pointed.current = at
   const [failed, setFailed] = useState(false)
   const drawn = JSON.stringify([days, series])
 
@@ -31,7 +33,7 @@ export const Plot = ({ label, days, series, write, stacked = false, whole = fals
     const draw = uPlot => {
       plot?.destroy()
       plot = new uPlot(
-        optionsOf(uPlot, box, { days, series, write, stacked, whole, bad, setAt }),
+        optionsOf(uPlot, box, { days, series, write, stacked, whole, bad, at: pointed.current, setAt }),
         dataOf(days, series, stacked),
         box,
       )
@@ -85,7 +87,7 @@ const dataOf = (days, series, stacked) => {
 
 const wholeSteps = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
 
-const optionsOf = (uPlot, place, { days, series, write, stacked, whole, bad, setAt }) => {
+const optionsOf = (uPlot, place, { days, series, write, stacked, whole, bad, at, setAt }) => {
   const colour = name => colourOf(place, name)
   const axis = { stroke: colour('--quiet'), font: '12px system-ui, sans-serif', ticks: { show: false } }
   const lines = series.map(({ name }, index) => {
@@ -129,7 +131,11 @@ const optionsOf = (uPlot, place, { days, series, write, stacked, whole, bad, set
       },
     ],
     series: [{}, ...lines.reverse()],
-    hooks: { setCursor: [({ cursor }) => setAt(cursor.idx ?? null)] },
+    hooks: {
+      // Drawn anew with new figures, while the pointer stands where it was.
+      ready: [plot => at !== null && plot.setCursor({ left: plot.valToPos(at, 'x'), top: 0 })],
+      setCursor: [({ cursor }) => setAt(cursor.idx ?? null)],
+    },
   }
 }
 

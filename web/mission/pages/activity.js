@@ -21,8 +21,9 @@ const useFeed = () => {
   const [entries, setEntries] = useState(kept)
   const [trouble, setTrouble] = useState(null)
   const [atEnd, setAtEnd] = useState(false)
-  /** Told before the first answer was there, which may have been written before them. */
+  /** Told while the newest are asked for: the answer may be older, and with them in the list a hole before them is not seen. */
   const early = useRef([])
+  const asking = useRef(true)
   const show = all => {
     kept = all
     setEntries(all)
@@ -30,6 +31,7 @@ const useFeed = () => {
 
   const load = async before => {
     setTrouble(null)
+    if (before === undefined) asking.current = true
     try {
       const query = before === undefined ? '' : `&before=${before}`
       const { entries: more } = await ask(`/api/activity?limit=${page}${query}`)
@@ -38,7 +40,9 @@ const useFeed = () => {
       // So much has happened since we looked that there is a hole between: what is older can be asked for again.
       const hole = before === undefined && old.length > 0 && more.length > 0 && more.at(-1).id > old[0].id + 1
       if (hole) setAtEnd(false)
-      show(merged(merged(hole ? [] : old, more), early.current.splice(0)))
+      if (before === undefined) asking.current = false
+      const told = asking.current ? [] : early.current.splice(0)
+      show(merged(merged(hole ? [] : old, more), told))
     } catch (problem) {
       setTrouble(problem)
     }
@@ -48,7 +52,7 @@ const useFeed = () => {
     return followLine(({ again }) => again && load())
   }, [])
   useEntries(entry => {
-    if (kept === null) early.current.push(entry)
+    if (asking.current) early.current.push(entry)
     else show(merged(kept, [entry]).slice(0, most))
   })
   return { entries, trouble, atEnd, load }
