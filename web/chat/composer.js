@@ -1,6 +1,7 @@
 // The message box: writes new messages and edits waiting ones.
 
 export const notConnected = 'Not connected: this cannot be changed right now.'
+const tooLate = 'That message is being answered already. Enter sends this as a new one.'
 
 /**
  * @param {{
@@ -10,6 +11,7 @@ export const notConnected = 'Not connected: this cannot be changed right now.'
  *   edit: (id: string, text: string) => string | null,   why it could not be sent
  *   editLast: () => void,
  *   stop: () => void,
+ *   changed: () => void,                                 what is being written
  * }} asked
  * @param {(name: string) => HTMLElement} part
  * @param {AbortSignal} signal
@@ -41,6 +43,18 @@ export const openComposer = (asked, part, signal) => {
     editing = null
     fill(text)
     show()
+    asked.changed()
+  }
+  const startEditing = (id, text) => {
+    if (editing === null) put = box.value
+    editing = id
+    fill(text)
+    show()
+  }
+  const putBack = text => {
+    if (editing !== null) leaveEditing(put)
+    fill(box.value.trim() === '' ? text : `${text}\n\n${box.value}`)
+    asked.changed()
   }
 
   const submit = () => {
@@ -96,28 +110,32 @@ export const openComposer = (asked, part, signal) => {
   return {
     focus: () => box.focus(),
     startEditing(id, text) {
-      if (editing === null) put = box.value
-      editing = id
-      fill(text)
-      show()
+      startEditing(id, text)
       box.focus()
       box.setSelectionRange(text.length, text.length)
+    },
+    /** After a reload; the message may have got its turn meanwhile, or have been changed in another window to just that. */
+    goOnEditing(edit, turn) {
+      if (turn?.state === 'waiting') startEditing(edit.id, edit.text)
+      else if (turn?.text !== edit.text) {
+        putBack(edit.text)
+        hint.textContent = tooLate
+      }
     },
     /** The message under edit is no longer waiting: what was written stays, as a new message. */
     tooLateFor(id) {
       if (editing !== id) return
       leaveEditing(box.value)
-      hint.textContent = 'That message is being answered already. Enter sends this as a new one.'
+      hint.textContent = tooLate
     },
-    /** What is being written as a new message; null while a waiting one is edited. */
-    text: () => (editing === null ? box.value : null),
+    /** What is being written as a new message. */
+    text: () => (editing === null ? box.value : put),
+    /** What a waiting message shall become. */
+    edit: () => (editing === null ? null : { id: editing, text: box.value }),
     write: fill,
     isEmpty: () => box.value.trim() === '',
     /** What did not get through, before what is being written if there is any. */
-    putBack(text) {
-      if (editing !== null) leaveEditing(put)
-      fill(box.value.trim() === '' ? text : `${text}\n\n${box.value}`)
-    },
+    putBack,
     editing: () => editing,
     tell(words) {
       hint.textContent = words

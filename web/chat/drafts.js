@@ -1,17 +1,20 @@
-// Each conversation keeps what was being written in it, words and files, also over a reload.
+// Each conversation keeps what was being written in it, words, files and the change of a waiting message, also over a reload.
 import { draftOf, keepDraft, rememberChat } from './kept.js'
 
 const pauseMs = 400
 
 /** A file arrived when another conversation was open already. */
 export const keepUpload = (id, uploaded) => {
-  const { text, attachments } = draftOf(id)
-  keepDraft(id, { text, attachments: [...attachments, uploaded] })
+  const draft = draftOf(id)
+  keepDraft(id, { ...draft, attachments: [...draft.attachments, uploaded] })
 }
 
 /**
  * @param {{
- *   composer: { text: () => string | null, write: (text: string) => void },
+ *   composer: {
+ *     text: () => string, write: (text: string) => void,
+ *     edit: () => { id: string, text: string } | null, goOnEditing: (edit: { id: string, text: string }, turn: any) => void,
+ *   },
  *   attach: { ready: () => any[], replace: (attachments: any[]) => void },
  *   box: HTMLElement,
  *   conversation: () => string | null,
@@ -22,16 +25,18 @@ export const keepUpload = (id, uploaded) => {
  */
 export const openDrafts = ({ composer, attach, box, conversation, isNew, newId }, signal) => {
   let timer = 0
+  /** Found here again, until the gateway has said how that message stands. */
+  let owed = null
 
   const leave = () => {
     clearTimeout(timer)
     const text = composer.text()
     const attachments = attach.ready()
-    const isBlank = text?.trim() === '' && attachments.length === 0
-    if (text === null || (conversation() === null && isBlank)) return
+    const isBlank = text.trim() === '' && attachments.length === 0
+    if (conversation() === null && isBlank) return
     // One that the gateway has not named yet gets a name from us.
     const id = conversation() ?? newId()
-    keepDraft(id, { text, attachments })
+    keepDraft(id, { text, attachments, edit: composer.edit() ?? owed })
     // The gateway does not know of it yet, so the list would not.
     if (!isBlank && isNew()) rememberChat(id, text.trim() || attachments[0].name)
   }
@@ -49,9 +54,16 @@ export const openDrafts = ({ composer, attach, box, conversation, isNew, newId }
     later,
     restore() {
       const id = conversation()
-      const { text, attachments } = id === null ? { text: '', attachments: [] } : draftOf(id)
+      const { text, attachments, edit } = id === null ? { text: '', attachments: [], edit: null } : draftOf(id)
       composer.write(text)
       attach.replace(attachments)
+      owed = edit
+    },
+    /** @param {(id: string) => any} find the turn of a message, now that the gateway has told of them */
+    told(find) {
+      const edit = owed
+      owed = null
+      if (edit !== null) composer.goOnEditing(edit, find(edit.id))
     },
   }
 }

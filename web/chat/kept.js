@@ -73,22 +73,31 @@ export const markSeen = (id, at) => {
   if (readMap(seenKey)[id] !== at) put(seenKey, id, at)
 }
 
-const noDraft = { text: '', attachments: [] }
+const noDraft = { text: '', attachments: [], edit: null }
 
-/** @returns {{ text: string, attachments: { id: string, name: string, bytes: number, type: string }[] }} */
+/**
+ * @returns {{
+ *   text: string, attachments: { id: string, name: string, bytes: number, type: string }[],
+ *   edit: { id: string, text: string } | null,
+ * }} `edit`: what a waiting message shall become
+ */
 export const draftOf = id => {
   const draft = readMap(draftsKey)[id]
   if (typeof draft?.text !== 'string') return noDraft
-  return { text: draft.text, attachments: filesIn(draft.attachments) }
+  return { text: draft.text, attachments: filesIn(draft.attachments), edit: editIn(draft.edit) }
 }
 const filesIn = list => (Array.isArray(list) ? list.filter(file => typeof file?.id === 'string') : [])
+const editIn = edit => (typeof edit?.id === 'string' && typeof edit.text === 'string' ? edit : null)
 export const chatsWithDrafts = () => new Set(Object.keys(readMap(draftsKey)))
 /** What is being written, also over a reload; too long a text is not worth the room. */
-export const keepDraft = (id, { text, attachments } = noDraft) => {
-  const kept = text.length > longestDraft ? '' : text
-  const before = draftOf(id)
-  if (kept === before.text && attachments.length === 0 && before.attachments.length === 0) return
-  put(draftsKey, id, kept === '' && attachments.length === 0 ? null : { text: kept, attachments }, 50)
+export const keepDraft = (id, { text, attachments, edit } = noDraft) => {
+  const draft = {
+    text: text.length > longestDraft ? '' : text,
+    attachments,
+    edit: edit !== null && edit.text.length > longestDraft ? null : edit,
+  }
+  const [next, before] = [JSON.stringify(draft), JSON.stringify(draftOf(id))]
+  if (next !== before) put(draftsKey, id, next === JSON.stringify(noDraft) ? null : draft, 50)
 }
 
 export const unsentMessages = conversation =>

@@ -108,6 +108,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       stop() {
         if (talk.isBusy()) wire.send({ type: 'stop' })
       },
+      changed: () => drafts.later(),
     },
     part,
     signal,
@@ -217,7 +218,10 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     if (frame.type === 'final' && document.hidden) document.title = `● ${title}`
     const change = frame.type === 'action' && frame.phase === 'failed' ? talk.find(frame.id)?.change : null
     talk.take(frame)
-    if (frame.type === 'history') past.begin(Number.isSafeInteger(frame.older) ? frame.older : null)
+    if (frame.type === 'history') {
+      past.begin(Number.isSafeInteger(frame.older) ? frame.older : null)
+      drafts.told(talk.find)
+    }
     if (newsForList.has(frame.type)) chats.refresh()
     if (change?.type === 'edit' && talk.find(frame.id)?.change === null && composer.isEmpty()) {
       composer.putBack(change.text)
@@ -248,8 +252,8 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   }
 
   const enter = id => {
-    composer.reset()
     drafts.leave()
+    composer.reset()
     if (conversation !== null) markSeen(conversation, Date.now())
     conversation = null // what is cleared now is kept: it belongs to the chat one leaves
     talk.clear()
