@@ -6,18 +6,14 @@ import { notConnected, openComposer } from './composer.js'
 import { readOut } from './dom.js'
 import { keepUpload, openDrafts } from './drafts.js'
 import { uploadLink } from './files.js'
-import { keepDraft, keepUnsent, markSeen, recentChats, rememberChat, unsentMessages } from './kept.js'
+import { keepDraft, markSeen, recentChats, rememberChat } from './kept.js'
 import { openLog } from './log.js'
+import { fits, openOutbox, tooLong } from './outbox.js'
 import { buildParts } from './parts.js'
 import { openPast } from './past.js'
 import { openSearch } from './search.js'
 import { openTalk } from './talk.js'
 import { openWire } from './wire.js'
-
-const longestFrame = 1_000_000 // the gateway closes the line at 1 MiB
-const fits = frame => new TextEncoder().encode(JSON.stringify(frame)).length <= longestFrame
-const tooLong = 'Too long: this message is larger than 1 MB. Please shorten it or send it in parts.'
-const patienceMs = 10_000 // for "accepted", before the line counts as dead
 
 /** After these the list of chats is another one. */
 const newsForList = new Set(['history', 'accepted', 'said', 'final', 'refused'])
@@ -166,17 +162,14 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   }
   const banner = openBanner({ place, part, retry }, signal)
   const wire = openWire({ conversation: () => conversation, frame: onFrame, state: onLine }, signal)
+  const isAway = () => line === 'offline' || line === 'locked'
+  const outbox = openOutbox({ talk, wire, conversation: () => conversation, isAway }, signal)
 
   const afterChange = () => {
     part('stop').hidden = !talk.isBusy()
     const edited = composer.editing()
     if (edited !== null && talk.find(edited)?.state !== 'waiting') composer.tooLateFor(edited)
-    if (conversation === null) return
-    keepUnsent(
-      conversation,
-      unaccepted().map(({ id, text, attachments, at }) => ({ id, text, attachments, at })),
-      id => talk.find(id) !== undefined,
-    )
+    outbox.keep()
   }
 
   const say = (text, attachments) => {
@@ -192,26 +185,8 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       rememberChat(conversation, text || (attachments[0]?.name ?? ''))
       chats.draw()
     }
-    send(talk.find(id))
+    outbox.send(id)
   }
-
-  const send = ({ id, text, attachments }) => {
-    const ids = attachments.flatMap(file => file.id ?? [])
-    const sent = wire.send({ type: 'message', id, text, ...(ids.length === 0 ? {} : { attachments: ids }) })
-    if (sent) expectAccepted(id)
-    talk.keep(id, !sent && isAway())
-  }
-
-  /** A line can be dead without anyone being told: then a new one is taken, and the message sent again under its id. */
-  const expectAccepted = id => {
-    setTimeout(() => {
-      const turn = signal.aborted ? undefined : talk.find(id)
-      if (turn?.state === 'sending' && !turn.kept && wire.isOpen()) wire.reconnect()
-    }, patienceMs)
-  }
-
-  const unaccepted = () => talk.turns().filter(turn => turn.state === 'sending')
-  const isAway = () => line === 'offline' || line === 'locked'
 
   function onFrame(frame) {
     if (frame.type === 'hello' && validName.test(frame.conversation)) greet(frame.conversation)
@@ -242,11 +217,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   function onLine({ type, retryAt = 0, code }) {
     line = type
     if (type !== 'open') talk.forgetChanges()
-    for (const turn of unaccepted()) {
-      if (type === 'open') send(turn)
-      else if (code === 1009) talk.take({ type: 'refused', id: turn.id, reason: tooLong })
-      else if (isAway()) talk.keep(turn.id, true)
-    }
+    outbox.onLine(type === 'open', code)
     part('stop').disabled = type !== 'open'
     banner.show({ type, retryAt })
   }
@@ -260,16 +231,11 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     past.leave()
     conversation = id
     drafts.restore()
-    restoreUnsent()
+    outbox.restore()
     address.show(id)
     chats.draw()
     wire.reconnect()
     composer.focus()
-  }
-
-  const restoreUnsent = () => {
-    if (conversation === null) return
-    for (const { id, text, attachments, at } of unsentMessages(conversation)) talk.say(id, text, attachments, at)
   }
 
   readOut(place, part('said'), signal)
@@ -279,7 +245,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   document.addEventListener('visibilitychange', seen, { signal })
 
   drafts.restore()
-  restoreUnsent()
+  outbox.restore()
   wire.connect()
   // A keyboard that slides over half of the page is not what one came for.
   if (!matchMedia('(pointer: coarse)').matches) composer.focus()
