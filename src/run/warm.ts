@@ -79,6 +79,7 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
     if (lease === null) return yield* cold(turn, signal)
     let spoke = false
     let usable = false
+    let cause = ''
     const patience = givingUp(signal, graceMs)
     const events = lease.host.run(turn, signal)[Symbol.asyncIterator]()
     try {
@@ -100,7 +101,10 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
           goesOn(signal) &&
           (event.ok || event.why !== 'not-logged-in') &&
           (signal.aborted || event.ok || !ofTheWay.includes(event.why) || (await isSharedAndUp(lease.host)))
-        if (!usable && !spoke && !signal.aborted && !event.ok && ofTheWay.includes(event.why)) break
+        if (!usable && !spoke && !signal.aborted && !event.ok && ofTheWay.includes(event.why)) {
+          cause = event.detail
+          break
+        }
         yield signal.aborted ? stopped : event
         return
       }
@@ -117,7 +121,7 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
     }
     // Also out of the way before another process takes up the same session.
     if (warm.serves === 'one-session') await lease.host.gone
-    yield* cold(turn, signal)
+    for await (const event of cold(turn, signal)) yield withCause(event, cause)
   }
 
   return {
@@ -128,6 +132,12 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
     },
   }
 }
+
+/** The second to crash may only be able to say that the first has left the session half made. */
+const withCause = (event: AgentEvent, cause: string): AgentEvent =>
+  event.type === 'ended' && !event.ok && event.why === 'crashed' && !['', event.detail].includes(cause)
+    ? { ...event, detail: `${cause}; and then: ${event.detail}` }
+    : event
 
 /** Only a person who stops a turn wants to go on with the same process. */
 const goesOn = ({ reason }: AbortSignal) => reason !== cutOff && !(reason instanceof TimedOut)

@@ -298,6 +298,16 @@ export function holdWhatStaysUp(): void {
         expect(await say('four')).toMatchObject({ ok: true })
       })
 
+      test('one that dies in its very first turn fails it with what became of it', async () => {
+        const { say } = await conversation()
+        const died = await say('[[die]] one')
+        expect(died).toMatchObject({
+          ok: false,
+          why: 'crashed',
+          detail: expect.stringMatching(/exit(ed)? (with )?code 3/),
+        })
+      })
+
       test('conversations side by side do not hear each other', async () => {
         const talks = await Promise.all([conversation(), conversation(), conversation()])
         const said = await Promise.all(talks.map(async ({ say }, i) => [await say(`a${i}`), await say(`b${i}`)]))
