@@ -71,6 +71,8 @@ test('while the gateway is away a banner says so, and what is written then goes 
   expect(await page.isDisabled('#stop')).toBe(true)
   await type('written offline')
   await shows('.status', 'Kept, and sent once the gateway is back')
+  // Long enough before the next try that it is the button which connects.
+  await expect.poll(() => page.textContent('#banner-text')).toMatch(/in (?:[3-9]|1\d) s/)
   await reopen(port)
   await page.click('#try-now')
   const peer = await stage.peer()
