@@ -56,6 +56,7 @@ export const openWire = (listener, signal) => {
     const jitter = 0.7 + Math.random() * 0.6
     const pause = Math.min(firstPauseMs * 2 ** failures, longestPauseMs) * jitter
     failures += 1
+    clearTimeout(timer) // whoever is in a hurry loses a line more than once
     timer = setTimeout(connect, pause)
     listener.state({ type: locked ? 'locked' : 'offline', retryAt: Date.now() + pause, code })
   }
