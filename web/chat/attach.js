@@ -21,6 +21,8 @@ export const openAttach = ({ part, place, conversation, tell, changed, late }, s
   const input = part('files')
   /** @type {{ name: string, bytes: number, uploaded: object | null, why: string | null, view: HTMLElement, upload: XMLHttpRequest | null }[]} */
   let items = []
+  /** Of other conversations, on their way or failed; there again once one comes back. */
+  let away = []
 
   const show = () => {
     strip.replaceChildren(...items.map(({ view }) => view))
@@ -72,7 +74,11 @@ export const openAttach = ({ part, place, conversation, tell, changed, late }, s
       item.uploaded = uploaded
       item.why = why
       if (signal.aborted || !items.includes(item)) {
-        if (uploaded !== null) late(item.conversation, uploaded)
+        if (uploaded === null) drawFailed(item)
+        else {
+          away = away.filter(one => one !== item)
+          late(item.conversation, uploaded)
+        }
         return
       }
       if (uploaded === null) drawFailed(item)
@@ -178,10 +184,12 @@ export const openAttach = ({ part, place, conversation, tell, changed, late }, s
     },
     isEmpty: () => items.length === 0,
     ready: () => items.flatMap(({ uploaded }) => uploaded ?? []),
-    /** Others instead: those of another draft, or none. What is still on its way arrives in its own. */
+    /** Others instead: those of another draft, or none. What is still on its way stays with its own. */
     replace(uploads) {
       const to = conversation()
-      items = uploads.map(uploaded => {
+      const unfinished = [...away, ...items].filter(item => item.uploaded === null && item.conversation !== null)
+      away = unfinished.filter(item => item.conversation !== to)
+      const ready = uploads.map(uploaded => {
         const { name, bytes } = uploaded
         const item = {
           name,
@@ -196,6 +204,7 @@ export const openAttach = ({ part, place, conversation, tell, changed, late }, s
         drawReady(item)
         return item
       })
+      items = [...ready, ...unfinished.filter(item => item.conversation === to)]
       show()
     },
   }
