@@ -73,12 +73,16 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
       { type: 'button', class: 'forget', 'aria-label': `Remove “${name}” from this list` },
       '×',
     )
+    const item = el('li', { 'data-id': id }, link, forget)
     forget.addEventListener('click', () => {
+      const place = [...part('recent').children].indexOf(item)
       forgetChat(id, at)
       draw()
+      const next = [...part('recent').children].slice(0, place + 1).at(-1)
       if (id === current()) open(null)
+      else (next?.querySelector('.forget') ?? part('new-chat')).focus()
     })
-    return el('li', { 'data-id': id }, link, forget)
+    return item
   }
 
   const draw = () => {
@@ -102,7 +106,9 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
 
   /** The button for older ones is gone: the first of them is where one goes on. */
   const goOn = () => {
-    if (last !== null)
+    const { activeElement } = document
+    // Whoever has gone elsewhere meanwhile stays there.
+    if (last !== null && (activeElement === document.body || part('list').contains(activeElement)))
       part('recent')
         .querySelector(`[data-id="${CSS.escape(last)}"] + li a`)
         ?.focus()

@@ -22,7 +22,9 @@ export const openSearch = ({ part, addressOf, titleOf, open }, signal) => {
   let asking = new AbortController()
 
   const show = (hits, words) => {
+    const within = list.contains(document.activeElement)
     list.replaceChildren(...hits.map(hit => line(hit, words)))
+    if (within) (list.querySelector('a') ?? field).focus()
     const many = hits.length === most ? `The latest ${most}` : `${hits.length} found`
     found.textContent = hits.length === 0 ? 'Nothing found.' : many
   }
