@@ -83,6 +83,7 @@ export const openLog = ({ part, turns, asked }, signal) => {
       change()
       scroll.scrollTop = scroll.scrollHeight - fromEnd
     },
+    focus: id => views.get(id)?.focus(),
     show(id, role) {
       atEnd = false
       views.get(id)?.show(role)

@@ -23,12 +23,14 @@ export const openPast = ({ part, conversation, talk, keepPlace, show, tell }, si
   let newest = null
   let top = null
   let gap = null
-  /** Which conversation this is about; what comes for an earlier one is for nobody. */
+  /** Which conversation this is about, and which leap in it; what comes for an earlier one is for nobody. */
   let visit = 0
   let sought = null
   let begun = false
+  let busy = false
 
   const draw = () => {
+    if (top === null && document.activeElement === button) part('scroll').focus()
     button.hidden = top === null
     talk.setGap(gap !== null)
   }
@@ -38,14 +40,20 @@ export const openPast = ({ part, conversation, talk, keepPlace, show, tell }, si
     const answer = await ask(`/api/history?${given}`, signal)
     return mine === visit ? answer : null
   }
+  /** Not `disabled`: that would drop the focus. */
+  const setBusy = now => {
+    busy = now
+    button.setAttribute('aria-disabled', String(now))
+  }
   const attempt = async work => {
-    button.disabled = true
+    const mine = visit
+    setBusy(true)
     try {
       await work()
     } catch (error) {
-      if (!signal.aborted) tell(error.message)
+      if (!signal.aborted && mine === visit) tell(error.message)
     }
-    button.disabled = false
+    if (mine === visit) setBusy(false)
   }
 
   const showOlder = () =>
@@ -68,8 +76,9 @@ export const openPast = ({ part, conversation, talk, keepPlace, show, tell }, si
     })
   const reaches = item => item === null || newest === null || item >= newest
 
-  const seek = ({ id, role, item }) =>
-    attempt(async () => {
+  const seek = ({ id, role, item }) => {
+    visit += 1
+    return attempt(async () => {
       if (talk.find(id) === undefined) {
         const [before, after] = await Promise.all([
           load({ before: String(item), limit: String(context) }),
@@ -85,14 +94,16 @@ export const openPast = ({ part, conversation, talk, keepPlace, show, tell }, si
       if (talk.find(id) === undefined) tell('That message is not kept any more.')
       else show(id, role)
     })
+  }
 
-  button.addEventListener('click', showOlder)
+  button.addEventListener('click', () => busy || showOlder())
 
   return {
     fillGap,
     /** Another conversation. */
     leave() {
       visit += 1
+      setBusy(false)
       newest = top = gap = sought = null
       begun = false
       draw()

@@ -29,6 +29,10 @@ export const turnView = (id, asked) => {
   const markdown = markdownView(prose)
   let shown = null
 
+  const focus = () => {
+    element.tabIndex = -1
+    element.focus({ preventScroll: true })
+  }
   const button = (label, act) => el('button', { type: 'button', class: 'link-button', click: () => act(id) }, label)
 
   const statusOf = turn => {
@@ -72,25 +76,29 @@ export const turnView = (id, asked) => {
 
   return {
     element,
+    focus,
     /** The message, or its answer, is brought before the eyes. */
     show(role) {
       const target = role === 'agent' ? answer : question.element
       target.scrollIntoView({ block: target.clientHeight > 400 ? 'start' : 'center' })
-      element.tabIndex = -1
-      element.focus({ preventScroll: true })
+      focus()
       element.classList.remove('sought')
       void element.clientHeight // begins anew
       element.classList.add('sought')
     },
     update(turn) {
       element.dataset.state = turn.state
+      if (!turn.gap && document.activeElement === gap) focus()
       gap.hidden = !turn.gap
       element.classList.toggle('cancelled', turn.state === 'refused' && turn.reason === 'cancelled')
       const thinking = turn.state === 'accepted' || turn.state === 'running'
       // A screen reader is told the answer once, not every word of the draft.
       answer.setAttribute('aria-busy', String(thinking))
       question.show(turn.change?.type === 'edit' ? turn.change.text : turn.text, turn)
+      const pressed = status.contains(document.activeElement) ? document.activeElement.textContent : null
       replaceIfOther(status, statusOf(turn))
+      if (pressed !== null && !status.contains(document.activeElement))
+        ([...status.querySelectorAll('button')].find(({ textContent }) => textContent === pressed) ?? { focus }).focus()
       replaceIfOther(actions, actionLines(turn))
       showAnswer(turn)
       answer.hidden = !thinking && turn.answer === null && turn.actions.length === 0 && turn.note === ''
