@@ -52,8 +52,9 @@ export const openComposer = (asked, part, signal) => {
     show()
   }
   const putBack = text => {
-    if (editing !== null) leaveEditing(put)
-    fill(box.value.trim() === '' ? text : `${text}\n\n${box.value}`)
+    const before = other => (other.trim() === '' ? text : `${text}\n\n${other}`)
+    if (editing === null) fill(before(box.value))
+    else put = before(put)
     asked.changed()
   }
 
@@ -87,7 +88,8 @@ export const openComposer = (asked, part, signal) => {
     if (event.isComposing) return // Enter chooses a word of the input method
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault()
-      submit()
+      // One that is held down would also send what was being written before an edit.
+      if (!event.repeat) submit()
     } else if (event.key === 'ArrowUp' && box.value === '' && editing === null) {
       event.preventDefault()
       asked.editLast()
@@ -114,10 +116,11 @@ export const openComposer = (asked, part, signal) => {
       box.focus()
       box.setSelectionRange(text.length, text.length)
     },
-    /** After a reload; the message may have got its turn meanwhile, or have been changed in another window to just that. */
+    /** After a reload or a break; the message may have got its turn meanwhile, or have been changed to just that. */
     goOnEditing(edit, turn) {
-      if (turn?.state === 'waiting') startEditing(edit.id, edit.text)
-      else if (turn?.text !== edit.text) {
+      if (turn?.text === edit.text) return
+      if (turn?.state === 'waiting' && editing === null) startEditing(edit.id, edit.text)
+      else {
         putBack(edit.text)
         hint.textContent = tooLate
       }
@@ -133,7 +136,6 @@ export const openComposer = (asked, part, signal) => {
     /** What a waiting message shall become. */
     edit: () => (editing === null ? null : { id: editing, text: box.value }),
     write: fill,
-    isEmpty: () => box.value.trim() === '',
     /** What did not get through, before what is being written if there is any. */
     putBack,
     editing: () => editing,

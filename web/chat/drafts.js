@@ -25,7 +25,7 @@ export const keepUpload = (id, uploaded) => {
  */
 export const openDrafts = ({ composer, attach, box, conversation, isNew, newId }, signal) => {
   let timer = 0
-  /** Found here again, until the gateway has said how that message stands. */
+  /** Found here again, or not confirmed when the line broke: until the gateway has said how that message stands. */
   let owed = null
 
   const leave = () => {
@@ -45,13 +45,17 @@ export const openDrafts = ({ composer, attach, box, conversation, isNew, newId }
     timer = setTimeout(() => conversation() !== null && leave(), pauseMs)
   }
   box.addEventListener('input', later)
-  addEventListener('pagehide', leave, { signal })
   signal.addEventListener('abort', () => clearTimeout(timer))
 
   return {
     /** Puts it away; called before another conversation is opened. */
     leave,
     later,
+    /** @param {{ id: string, text: string }} edit nobody knows whether it got through */
+    owe(edit) {
+      owed = edit
+      later()
+    },
     restore() {
       const id = conversation()
       const { text, attachments, edit } = id === null ? { text: '', attachments: [], edit: null } : draftOf(id)

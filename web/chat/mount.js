@@ -18,6 +18,9 @@ import { openWire } from './wire.js'
 /** After these the list of chats is another one. */
 const newsForList = new Set(['history', 'accepted', 'said', 'final', 'refused'])
 
+/** Before the title of the page: something came while nobody looked. */
+const unseen = '● '
+
 /** What a conversation may be called. */
 export const validName = /^[A-Za-z0-9._-]{1,64}$/
 
@@ -38,10 +41,11 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   const leaving = new AbortController()
   const { signal } = leaving
   const part = buildParts(place, where)
-  const title = document.title
   /** @type {string | null} */
   let conversation = address.named() ?? recentChats()[0]?.id ?? null
   let line = 'connecting'
+  /** What the page had when the line came back. */
+  let held = new Set()
 
   const asked = {
     edit(id) {
@@ -54,6 +58,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     },
     takeBack(id) {
       const { text, attachments } = talk.find(id) ?? { text: '', attachments: [] }
+      composer.reset()
       composer.putBack(text ?? '')
       attach.replace([...attachments, ...attach.ready()])
       talk.drop(id)
@@ -62,7 +67,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     retry(id) {
       const { text, attachments } = talk.find(id) ?? { text: '', attachments: [] }
       talk.drop(id)
-      say(text ?? '', attachments)
+      log.focus(say(text ?? '', attachments)) // the button is gone
     },
     linkTo: ({ id }) => (conversation === null || id === undefined ? null : uploadLink(conversation, id)),
     fillGap: () => past.fillGap(),
@@ -178,7 +183,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     log.goToEnd()
     if (!fits({ type: 'message', id, text })) {
       talk.take({ type: 'refused', id, reason: tooLong })
-      return
+      return id
     }
     if (conversation !== null) {
       keepDraft(conversation)
@@ -186,22 +191,33 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       chats.draw()
     }
     outbox.send(id)
+    return id
   }
 
   function onFrame(frame) {
     if (frame.type === 'hello' && validName.test(frame.conversation)) greet(frame.conversation)
-    if (frame.type === 'final' && document.hidden) document.title = `● ${title}`
+    if (frame.type === 'hello') held = talk.stored()
+    if (frame.type === 'final' && document.hidden && !document.title.startsWith(unseen))
+      document.title = unseen + document.title
     const change = frame.type === 'action' && frame.phase === 'failed' ? talk.find(frame.id)?.change : null
+    if (frame.type === 'history') closeHole(frame)
     talk.take(frame)
     if (frame.type === 'history') {
       past.begin(Number.isSafeInteger(frame.older) ? frame.older : null)
       drafts.told(talk.find)
     }
     if (newsForList.has(frame.type)) chats.refresh()
-    if (change?.type === 'edit' && talk.find(frame.id)?.change === null && composer.isEmpty()) {
+    if (change?.type === 'edit' && talk.find(frame.id)?.change === null) {
       composer.putBack(change.text)
       composer.tell('Your change did not get through. Enter sends it as a new message.')
     }
+  }
+
+  /** So much was said during a break that something is missing in between: what is older can be asked for again. */
+  const closeHole = ({ messages, older }) => {
+    if (!Number.isSafeInteger(older) || held.size === 0 || messages.some(({ id }) => held.has(id))) return
+    talk.forget(held)
+    past.leave()
   }
 
   const greet = name => {
@@ -216,19 +232,35 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
 
   function onLine({ type, retryAt = 0, code }) {
     line = type
-    if (type !== 'open') talk.forgetChanges()
+    for (const edit of type === 'open' ? [] : talk.forgetChanges()) {
+      drafts.owe(edit)
+      composer.tell('The line broke before your change got through. It is kept.')
+    }
     outbox.onLine(type === 'open', code)
     part('stop').disabled = type !== 'open'
     banner.show({ type, retryAt })
   }
 
-  const enter = id => {
+  /** What waits to be sent in a chat that the gateway has not named yet gets a name from us, so that it is found again. */
+  const putAway = () => {
+    const waiting = talk.turns().find(turn => turn.state === 'sending')
+    if (conversation === null && waiting !== undefined) {
+      conversation = newId()
+      rememberChat(conversation, waiting.text)
+      outbox.keep()
+    }
     drafts.leave()
+  }
+  addEventListener('pagehide', putAway, { signal })
+
+  const enter = id => {
+    putAway()
     composer.reset()
     if (conversation !== null) markSeen(conversation, Date.now())
     conversation = null // what is cleared now is kept: it belongs to the chat one leaves
     talk.clear()
     past.leave()
+    log.goToEnd()
     conversation = id
     drafts.restore()
     outbox.restore()
@@ -240,7 +272,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
 
   readOut(place, part('said'), signal)
   const seen = () => {
-    if (!document.hidden) document.title = title
+    if (!document.hidden && document.title.startsWith(unseen)) document.title = document.title.slice(unseen.length)
   }
   document.addEventListener('visibilitychange', seen, { signal })
 
@@ -260,7 +292,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     /** Something happened in one of the conversations. */
     refresh: () => chats.refresh(),
     leave() {
-      drafts.leave()
+      putAway()
       leaving.abort()
       seen()
       place.replaceChildren()

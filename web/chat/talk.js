@@ -231,12 +231,21 @@ export const openTalk = ({ changed, reordered, now }) => {
       turn.note = ''
       changed(turn)
     },
-    /** The line broke: nobody will confirm what was asked for. */
+    /** The line broke: nobody will confirm what was asked for. What messages should have become is handed back. */
     forgetChanges() {
-      for (const turn of turns.filter(one => one.change !== null)) {
+      const asked = turns.filter(one => one.change !== null)
+      const edits = asked.flatMap(({ id, change }) => (change.type === 'edit' ? [{ id, text: change.text }] : []))
+      for (const turn of asked) {
         turn.change = null
         changed(turn)
       }
+      return edits
+    },
+    /** Those that the gateway has, and can be asked for again. */
+    stored: () => new Set(turns.filter(({ state }) => state !== 'sending' && state !== 'refused').map(({ id }) => id)),
+    forget(ids) {
+      turns = turns.filter(({ id }) => !ids.has(id))
+      reordered()
     },
     take(frame) {
       if (frame.type === 'history') return merge(frame.messages)
