@@ -9,10 +9,12 @@ const known = new Map()
 export const recall = key => {
   if (known.has(key)) return known.get(key)
   try {
-    return JSON.parse(sessionStorage.getItem(prefix + key))
+    // Read once: whoever asks again is to know it as the same.
+    known.set(key, JSON.parse(sessionStorage.getItem(prefix + key)))
   } catch {
     return null // the browser keeps nothing, or somebody else wrote it
   }
+  return known.get(key)
 }
 
 /** @param {string} key @param {unknown} typed null: there is nothing any more */

@@ -65,7 +65,7 @@ const useLatest = (listeners, listener) => {
  */
 export const useAnswer = (path, { concerns = () => false, from = () => false, everyMs } = {}) => {
   const [state, setState] = useState({ path, data: answers.get(path) ?? null, trouble: null })
-  const current = useRef({ run: 0, timer: 0, path })
+  const current = useRef({ run: 0, shown: 0, timer: 0, path })
   current.current.path = path
 
   const load = async () => {
@@ -81,7 +81,10 @@ export const useAnswer = (path, { concerns = () => false, from = () => false, ev
     } catch (trouble) {
       next = { path: asked, data: answers.get(asked) ?? null, trouble }
     }
-    if (run === current.current.run) setState(next)
+    // What was asked later may be here already; what was not, may take its time.
+    if (run <= current.current.shown) return
+    current.current.shown = run
+    setState(next)
   }
   /** Several entries in a row are one question. */
   const soon = () => {
@@ -98,7 +101,7 @@ export const useAnswer = (path, { concerns = () => false, from = () => false, ev
     const unfollow = followLine(({ again }) => again && load())
     const timer = everyMs === undefined ? 0 : setInterval(() => document.hidden || load(), everyMs)
     return () => {
-      current.current.run += 1 // what is still on its way is for nobody
+      current.current.shown = current.current.run // what is still on its way is for nobody
       clearTimeout(current.current.timer)
       current.current.timer = 0
       clearInterval(timer)
@@ -112,6 +115,10 @@ export const useAnswer = (path, { concerns = () => false, from = () => false, ev
   const change = data => {
     remember(path, data)
     setState({ path, data, trouble: null })
+    // What is on its way was asked before, and is asked again.
+    if (current.current.shown === current.current.run) return
+    current.current.shown = current.current.run
+    load()
   }
   return { data: shown.data, trouble: shown.trouble, load, change }
 }
