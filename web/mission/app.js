@@ -67,15 +67,16 @@ const Page = () => {
   const [, setLoads] = useState(0)
   const [first] = useState(page)
   const [moved, setMoved] = useState(false)
-  const [trouble, setTrouble] = useState(null)
+  const [failed, setFailed] = useState(null)
+  const trouble = failed?.page === page ? failed.trouble : null // another one may be here by now
   const View = loaded.get(page)
 
   const load = () => {
-    setTrouble(null)
+    setFailed(null)
     pages[page]
       .load()
       .then(module => loaded.set(page, module.Page))
-      .catch(() => setTrouble(new Error('This page could not be loaded. Is the gateway running?')))
+      .catch(() => setFailed({ page, trouble: new Error('This page could not be loaded. Is the gateway running?') }))
       .finally(() => setLoads(loads => loads + 1))
   }
   // Before the first painting: the data is waited for.

@@ -1,5 +1,5 @@
 // One record in a form. What is typed is never lost: not by Escape, not by a refusal, not by somebody who writes at the same time.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { keep, recall } from './kept.js'
 import { Dialog, html, toast } from './ui.js'
 
@@ -24,6 +24,13 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
   const [gone, setGone] = useState(false)
   const [trouble, setTrouble] = useState(null)
   const busy = useRef(false)
+  const here = useRef(true)
+  useEffect(
+    () => () => {
+      here.current = false
+    },
+    [],
+  )
   const place = useRef(null)
   /** As it is now, also for what began a while ago. */
   const now = useRef(null)
@@ -74,14 +81,16 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
     setTrouble(null)
     try {
       await save()
-      keep(key, null)
       toast(item === null || gone ? 'Added.' : 'Saved.')
-      onClose()
+      // Closed meanwhile, it may be open again, with more in it by now.
+      if (here.current || JSON.stringify(recall(key)?.values) === JSON.stringify(values)) keep(key, null)
+      if (here.current) onClose()
     } catch (problem) {
       if (problem.status === 409 && problem.answer?.item) {
         if (!meet(problem.answer.item)) setTrouble(problem)
       } else if (problem.status === 404 && item !== null) setGone(true)
       else setTrouble(problem)
+      if (!here.current) toast(problem.message, 'bad')
     } finally {
       busy.current = false
     }

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { discard, tell } from './api.js'
 import { useAnswer } from './live.js'
-import { Ago, html } from './ui.js'
+import { Ago, html, toast } from './ui.js'
 
 /** How many are drawn at once. */
 const pageSize = 60
@@ -35,7 +35,7 @@ export const useRecords = (path, file) => {
     removed,
     async restore() {
       await after(tell(`${path}?restore=${encodeURIComponent(removed.id)}`, {}))
-      setRemoved(null)
+      setRemoved(now => (now?.id === removed.id ? null : now)) // the next one may be gone by now
     },
     forgetRemoved: () => setRemoved(null),
   }
@@ -46,20 +46,28 @@ export const Removed = ({ records }) => {
   const { removed, restore, forgetRemoved } = records
   const [trouble, setTrouble] = useState(null)
   const undo = useRef(null)
+  const shown = useRef(removed)
+  shown.current = removed
   // The row with the focus is gone: here is where one goes on.
-  useEffect(() => undo.current?.focus(), [removed?.id])
+  useEffect(() => {
+    setTrouble(null)
+    undo.current?.focus()
+  }, [removed?.id])
   if (removed === null) return null
   const goOn = () => document.querySelector('#page h1')?.focus()
   const dismiss = () => {
     forgetRemoved()
     goOn()
   }
+  /** Else the next one was removed meanwhile. */
+  const isStillIt = () => shown.current === null || shown.current.id === removed.id
   const bringBack = async () => {
     try {
       await restore()
-      goOn()
+      if (isStillIt()) goOn()
     } catch (problem) {
-      setTrouble(problem)
+      if (isStillIt()) setTrouble(problem)
+      else toast(problem.message, 'bad')
     }
   }
   return html`

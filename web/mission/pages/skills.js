@@ -15,6 +15,13 @@ const ruleWords = 'small letters, digits and dashes, at most 64'
 const editable = /^skills\/[A-Za-z0-9][A-Za-z0-9_-]{0,63}\/SKILL\.md$/
 const fileOf = name => `skills/${name}/SKILL.md`
 const folderOf = file => file.split('/')[1]
+/** Goes there when it is done, but calls nobody back who has gone elsewhere meanwhile. */
+const onward = () => {
+  const { hash } = location
+  return spot => {
+    if (location.hash === hash) location.hash = hrefOf('skills', spot)
+  }
+}
 
 export const Page = () => {
   const { skill: chosen } = useSpot('skills')
@@ -88,10 +95,11 @@ const Skill = ({ entry, load }) => {
       action: 'Remove',
     })
     if (!sure) return
+    const go = onward()
     const { change } = await tell('/api/file', { name: file, text: null, version: base.version })
     keepDraft(file, null)
     toast(`“${name}” is removed.`, 'good', undoOf(change))
-    location.hash = hrefOf('skills', {})
+    go({})
     await load()
   }
   return html`
@@ -139,13 +147,14 @@ const NewSkill = ({ taken, load, onClose }) => {
     if (description === '') throw new Error('Say in a line what it does and when to use it.')
     const isTaken = new Error(`There is a skill called ${name} already.`)
     if (taken.some(skill => skill.name === name)) throw isTaken
+    const go = onward()
     try {
       await tell('/api/file', { name: fileOf(name), text: template(name, description), version: null })
     } catch (problem) {
       throw problem.status === 409 ? isTaken : problem
     }
     await load()
-    location.hash = hrefOf('skills', { skill: name })
+    go({ skill: name })
   }
   return html`<${RecordForm} title="New skill" what="skill" add="Make it" fields=${newFields} records=${{ path: '/api/skills', add }} item=${null} onClose=${onClose} />`
 }
