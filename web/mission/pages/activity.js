@@ -24,6 +24,7 @@ const useFeed = () => {
   /** Told while the newest are asked for: the answer may be older, and with them in the list a hole before them is not seen. */
   const early = useRef([])
   const asking = useRef(true)
+  const underWay = useRef(false)
   const show = all => {
     kept = all
     setEntries(all)
@@ -31,7 +32,7 @@ const useFeed = () => {
 
   const load = async before => {
     setTrouble(null)
-    if (before === undefined) asking.current = true
+    if (before === undefined) asking.current = underWay.current = true
     try {
       const query = before === undefined ? '' : `&before=${before}`
       const { entries: more } = await ask(`/api/activity?limit=${page}${query}`)
@@ -46,14 +47,17 @@ const useFeed = () => {
     } catch (problem) {
       setTrouble(problem)
     }
+    if (before === undefined) underWay.current = false
   }
   useEffect(() => {
     load()
     return followLine(({ again }) => again && load())
   }, [])
   useEntries(entry => {
-    if (asking.current) early.current.push(entry)
-    else show(merged(kept, [entry]).slice(0, most))
+    if (!asking.current) return show(merged(kept, [entry]).slice(0, most))
+    early.current.push(entry)
+    // It could not be asked for before, and somebody is there again.
+    if (!underWay.current) load()
   })
   return { entries, trouble, atEnd, load }
 }

@@ -1,5 +1,5 @@
 // Content Intel: what was found to read or to write about, and how far one is with it.
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { useNow } from '../live.js'
 import { RecordForm } from '../record-form.js'
 import { byNewest, Changed, More, Removed, Seek, shortened, Tags, Text, useRecords, useSought } from '../records.js'
@@ -50,14 +50,25 @@ const Find = ({ find, now, records, choose, edit }) => {
   const { id, title, url, kind, summary, status, tags, updatedAt } = find
   const name = shortened(title)
   const address = webAddress(url)
-  const move = async event => {
-    const select = event.target
+  /** Chosen and not told yet: one after the other, or the second would be taken for somebody else's. */
+  const [ahead, setAhead] = useState(null)
+  const line = useRef(Promise.resolve())
+  const owed = useRef(0)
+  const told = async (next, was) => {
     try {
-      await records.change(id, { status: select.value }, { status })
+      await records.change(id, { status: next }, { status: was })
     } catch (problem) {
-      select.value = problem.answer?.item?.status ?? status
       toast(problem.message, 'bad')
     }
+    owed.current -= 1
+    if (owed.current === 0) setAhead(null)
+  }
+  const move = event => {
+    const next = event.target.value
+    const was = ahead ?? status
+    owed.current += 1
+    setAhead(next)
+    line.current = line.current.then(() => told(next, was))
   }
   return html`
     <li class="card record find is-${status}">
@@ -66,7 +77,7 @@ const Find = ({ find, now, records, choose, edit }) => {
           <h2 dir="auto">${address ? html`<a href=${address.href} target="_blank" rel="noopener noreferrer">${title}</a>` : title}</h2>
           ${url && html`<p class="under">${address ? address.host : url}</p>`}
         </div>
-        <select class="input small" aria-label=${`Status of “${name}”`} value=${status} onChange=${move}>${states.map(([one, words]) => html`<option key=${one} value=${one}>${words}</option>`)}</select>
+        <select class="input small" aria-label=${`Status of “${name}”`} value=${ahead ?? status} onChange=${move}>${states.map(([one, words]) => html`<option key=${one} value=${one}>${words}</option>`)}</select>
       </div>
       ${summary && html`<${Text} text=${summary} />`}
       <div class="record-foot">

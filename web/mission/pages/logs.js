@@ -16,28 +16,31 @@ const numbered = lines => lines.map(line => ({ ...line, id: ++last }))
 const useLog = (level, words, wait) => {
   const [state, setState] = useState({ lines: null, kept: true, trouble: null })
   const [news, setNews] = useState(false)
-  const now = useRef({ run: 0, cursor: null, asking: false, again: false })
+  const now = useRef({ run: 0, cursor: null, loading: false, failed: false, asking: false, again: false })
 
   const query = after =>
     `/api/logs?level=${level}&q=${encodeURIComponent(words)}&limit=${after === null ? first : most}${after === null ? '' : `&after=${encodeURIComponent(after)}`}`
   const load = async run => {
-    now.current.cursor = null
+    Object.assign(now.current, { cursor: null, loading: true, failed: false, again: false })
     try {
       const { lines, cursor, kept } = await ask(query(null))
       if (run !== now.current.run) return
-      now.current.cursor = cursor
+      Object.assign(now.current, { cursor, loading: false })
       setState({ lines: numbered(lines), kept, trouble: null })
     } catch (trouble) {
-      if (run === now.current.run) setState(before => ({ ...before, trouble }))
+      if (run !== now.current.run) return
+      Object.assign(now.current, { loading: false, failed: true })
+      setState(before => ({ ...before, trouble }))
     }
+    if (now.current.again) goOn() // told while it was on its way
   }
   const goOn = async () => {
     const mine = now.current
-    if (mine.cursor === null) return
-    if (mine.asking) {
+    if (mine.asking || mine.loading) {
       mine.again = true
       return
     }
+    if (mine.cursor === null) return
     mine.asking = true
     const { run } = mine
     const fresh = []
@@ -61,9 +64,15 @@ const useLog = (level, words, wait) => {
     if (fresh.length > 0 && run === mine.run)
       setState(before => ({ ...before, lines: [...before.lines, ...fresh].slice(-most), trouble: null }))
     mine.asking = false
+    if (mine.again) latest.current()
   }
+  /** As it is now: what ends here may have begun with another filter. */
+  const latest = useRef(goOn)
+  /** Goes on, or begins again where that could not be. */
+  latest.current = () => (now.current.failed ? load(now.current.run) : goOn())
   useEffect(() => {
     now.current.run += 1
+    now.current.cursor = null // it belongs to what was looked for before
     const { run } = now.current
     const timer = setTimeout(() => load(run), words === '' ? 0 : 250)
     return () => clearTimeout(timer)
@@ -76,8 +85,8 @@ const useLog = (level, words, wait) => {
   useEffect(() => {
     if (wait) return
     setNews(false)
-    goOn()
-    return followLine(({ again }) => again && goOn())
+    latest.current()
+    return followLine(({ again }) => again && latest.current())
   }, [wait])
   const retry = () => load(now.current.run)
   return { ...state, news: wait && news, retry }
