@@ -13,6 +13,7 @@ const pauseMs = 200
 /** @type {Map<string, Draft>} */
 const drafts = new Map()
 const listeners = new Set()
+const followers = new Set()
 const owed = new Set()
 let timer = 0
 
@@ -44,6 +45,14 @@ export const keepDraft = (name, draft) => {
   owed.add(name)
   if (timer === 0) timer = setTimeout(write, pauseMs)
   if (had !== drafts.has(name)) for (const listener of listeners) listener()
+  for (const follower of followers) follower(name, draft)
+}
+
+/** Tells what is typed into a file, also by what began in another editor of it. */
+export const followDraft = (name, listener) => {
+  const follower = (changed, draft) => changed === name && listener(draft)
+  followers.add(follower)
+  return () => followers.delete(follower)
 }
 
 /** The names of the files that have one; draws again when that changes. */

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { sizeOf } from '../chat/files.js'
 import { ask, tell } from './api.js'
 import { merged, unified } from './diff.js'
-import { draftOf, isChanged, keepDraft, met, standing, toSave } from './drafts.js'
+import { draftOf, followDraft, isChanged, keepDraft, met, standing, toSave } from './drafts.js'
 import { followLine, useFiles } from './live.js'
 import { Card, html, Notice, Skeleton, toast } from './ui.js'
 import { exactTime, plural } from './words.js'
@@ -136,7 +136,8 @@ const useFile = (name, onSaved) => {
         text: toSave(sent),
         version: sent.base.version,
       })
-      change({ base: { ...sent.base, text: sent.mine, version }, mine: now.current.draft.mine, theirs: null })
+      const { mine } = draftOf(name) ?? now.current.draft // the file may be open in another editor by now
+      change({ base: { ...sent.base, text: sent.mine, version }, mine, theirs: null })
       toast(`${name} is saved.`, 'good', undoOf(made))
       onSaved()
     } catch (trouble) {
@@ -163,9 +164,15 @@ const useFile = (name, onSaved) => {
   useEffect(() => {
     look()
     const unfollow = followLine(({ again }) => again && look())
+    const unfollowDraft = followDraft(name, next => {
+      if (next === null || next === now.current.draft) return
+      now.current.draft = next
+      setDraft(next)
+    })
     return () => {
       now.current.run += 1
       unfollow()
+      unfollowDraft()
     }
   }, [])
   const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : name
