@@ -104,12 +104,15 @@ export const Table = ({ label, columns, rows, keyOf }) => html`
 export const Act = ({ run, done, class: name = 'button', children, ...rest }) => {
   const [busy, setBusy] = useState(false)
   const here = useRef(true)
-  useEffect(
-    () => () => {
+  const button = useRef(null)
+  useLayoutEffect(() => {
+    const drawn = button.current
+    return () => {
       here.current = false
-    },
-    [],
-  )
+      // Gone with what it was about: whoever pressed it is still on the page.
+      if (document.activeElement === drawn) setTimeout(goOn)
+    }
+  }, [])
   const click = async () => {
     if (busy) return
     setBusy(true)
@@ -123,7 +126,12 @@ export const Act = ({ run, done, class: name = 'button', children, ...rest }) =>
     if (here.current) setBusy(false)
   }
   // Not `disabled`: that would drop the focus.
-  return html`<button type="button" class=${name} aria-disabled=${busy ? 'true' : undefined} onClick=${click} ...${rest}>${children}</button>`
+  return html`<button ref=${button} type="button" class=${name} aria-disabled=${busy ? 'true' : undefined} onClick=${click} ...${rest}>${children}</button>`
+}
+
+/** From where the focus would be nowhere. */
+const goOn = () => {
+  if (document.activeElement === document.body) document.querySelector('#page h1')?.focus({ preventScroll: true })
 }
 
 let toastTimer = 0
@@ -153,6 +161,7 @@ const toastButton = (place, { label, run }) => {
   button.textContent = label
   button.addEventListener('click', async () => {
     button.remove()
+    goOn()
     place.classList.remove('shown')
     try {
       await run()
