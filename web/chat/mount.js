@@ -6,7 +6,7 @@ import { notConnected, openComposer } from './composer.js'
 import { readOut } from './dom.js'
 import { keepUpload, openDrafts } from './drafts.js'
 import { uploadLink } from './files.js'
-import { keepDraft, markSeen, recentChats, rememberChat } from './kept.js'
+import { markSeen, recentChats, rememberChat } from './kept.js'
 import { openLog } from './log.js'
 import { fits, openOutbox, tooLong } from './outbox.js'
 import { buildParts } from './parts.js'
@@ -186,7 +186,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       return id
     }
     if (conversation !== null) {
-      keepDraft(conversation)
+      drafts.leave()
       rememberChat(conversation, text || (attachments[0]?.name ?? ''))
       chats.draw()
     }
@@ -222,9 +222,10 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
 
   const greet = name => {
     const isNew = conversation !== name
+    // One that the address names by now is about to be opened.
+    if ([null, conversation].includes(address.named())) address.show(name)
     conversation = name
     attach.named()
-    address.show(name)
     const first = talk.turns().find(turn => turn.text !== null)
     if (isNew && first !== undefined) rememberChat(name, first.text)
     chats.draw()

@@ -29,7 +29,9 @@ export const Page = () => {
       address: {
         named,
         of: id => addressOf('chat', new URLSearchParams({ conversation: id })),
-        show: id => history.replaceState(null, '', addressWith(id)),
+        show(id) {
+          if (readAddress().page === 'chat') history.replaceState(null, '', addressWith(id)) // else it is being left
+        },
       },
       tryNow: connect,
     })
