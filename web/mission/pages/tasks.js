@@ -164,18 +164,22 @@ const TaskCard = ({ task, marked, drag, setDrag, board, edit, openMenu }) => {
 
 const QuickAdd = ({ status, records }) => {
   const [title, setTitle] = useKept(`${records.path}:new:${status}`, '')
-  const busy = useRef(false)
-  const submit = async event => {
-    event.preventDefault()
-    if (busy.current || title.trim() === '') return
-    busy.current = true
+  const line = useRef(Promise.resolve())
+  const add = async wanted => {
     try {
-      await records.add({ title: title.trim(), status })
-      setTitle(typed => (typed === title ? '' : typed))
+      await records.add({ title: wanted, status })
     } catch (problem) {
+      setTitle(typed => `${wanted} ${typed}`.trim()) // before what is typed by now
       toast(problem.message, 'bad')
     }
-    busy.current = false
+  }
+  /** The field is free at once: the next one may be typed before this one is there. */
+  const submit = event => {
+    event.preventDefault()
+    const wanted = title.trim()
+    if (wanted === '') return
+    setTitle('')
+    line.current = line.current.then(() => add(wanted))
   }
   return html`
     <form class="quick-add" onSubmit=${submit}>
