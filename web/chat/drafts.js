@@ -27,6 +27,8 @@ export const openDrafts = ({ composer, attach, box, conversation, isNew, newId }
   let timer = 0
   /** Found here again, or not confirmed when the line broke: until the gateway has said how that message stands. */
   let owed = null
+  /** As it is kept, for all that this window has done: another one may have written there since. */
+  let known = ''
 
   const leave = () => {
     clearTimeout(timer)
@@ -36,7 +38,10 @@ export const openDrafts = ({ composer, attach, box, conversation, isNew, newId }
     if (conversation() === null && isBlank) return
     // One that the gateway has not named yet gets a name from us.
     const id = conversation() ?? newId()
-    keepDraft(id, { text, attachments, edit: composer.edit() ?? owed })
+    const draft = { text, attachments, edit: composer.edit() ?? owed }
+    if (JSON.stringify(draft) === known) return
+    known = JSON.stringify(draft)
+    keepDraft(id, draft)
     // The gateway does not know of it yet, so the list would not.
     if (!isBlank && isNew()) rememberChat(id, text.trim() || attachments[0].name)
   }
@@ -62,6 +67,7 @@ export const openDrafts = ({ composer, attach, box, conversation, isNew, newId }
       composer.write(text)
       attach.replace(attachments)
       owed = edit
+      known = JSON.stringify({ text, attachments, edit })
     },
     /** @param {(id: string) => any} find the turn of a message, now that the gateway has told of them */
     told(find) {
