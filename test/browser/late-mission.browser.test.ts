@@ -410,3 +410,48 @@ test('a save that ends after one has come back to the file is no change by someb
   await page.waitForTimeout(1500)
   expect([await text.inputValue(), await page.locator('.conflict').count()]).toEqual(['# Memory\n\nOne.\nTwo.\n', 0])
 })
+
+test('who leaves the chat is not called back by its greeting', async () => {
+  const place = await openPlace()
+  const { page } = await place.visit('overview')
+  await page.addInitScript(`{
+    const Real = WebSocket
+    window.WebSocket = class extends Real {
+      constructor(...given) {
+        super(...given)
+        window.socket = this
+      }
+    }
+  }`)
+  await page.goto(`${place.gateway.url}/#/chat`)
+  await page.reload()
+  await expect.poll(() => new URL(page.url()).hash).toContain('conversation=')
+  await page.evaluate(`{
+    location.hash = '#/overview'
+    socket.dispatchEvent(new MessageEvent('message', { data: '{"type":"hello","conversation":"c"}' }))
+  }`)
+  await expect.poll(() => page.title()).toBe('Overview · Aetheel')
+})
+
+test('tasks are added as fast as they are typed, and one that was not taken comes back', async () => {
+  const place = await openPlace({ 'tasks.json': '[]' })
+  const { page } = await place.visit('tasks')
+  const add = page.getByLabel('Add a task to To do')
+  await add.waitFor()
+  const next = await hold(page, '**/api/tasks', 'POST')
+  await add.press('m')
+  await add.press('Enter')
+  const first = await next()
+  await add.press('b')
+  await add.press('Enter')
+  await add.press('c')
+  await first.continue()
+  await (await next()).continue()
+  await expect.poll(() => read(place, 'tasks.json').map(({ title }) => title)).toEqual(['m', 'b'])
+  expect(await add.inputValue()).toBe('c')
+  await add.press('Enter')
+  const third = await next()
+  await add.press('d')
+  await third.abort()
+  await expect.poll(() => add.inputValue()).toBe('c d')
+})

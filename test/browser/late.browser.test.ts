@@ -365,3 +365,81 @@ test('a file that arrives after one has left its chat and come back is there', a
   await page.press('#box', 'Enter')
   expect(await (await stage.peer(2)).next('message')).toMatchObject({ text: 'with a file', attachments: ['f1'] })
 })
+
+test('a chat that is pressed opens, also when news come before the button is let go', async () => {
+  await visit({}, '/chat?token=browser-token#one')
+  const peer = await stage.peer()
+  const chats = (titles: string[]) => ({
+    json: { conversations: titles.map((title, i) => ({ id: title, title, at: 1000 - i, waiting: 0, running: false })) },
+  })
+  let listed = ['first', 'second']
+  await page.route('**/api/conversations?*', route => route.fulfill(chats(listed)))
+  peer.say({ type: 'final', id: 'x', text: 'news', ok: true })
+  await expect.poll(() => page.locator('#recent .title').allInnerTexts()).toEqual(['first', 'second'])
+  await page.locator('#recent a').first().hover()
+  await page.mouse.down()
+  listed = ['first', 'second', 'third']
+  peer.say({ type: 'final', id: 'y', text: 'more', ok: true })
+  await expect.poll(() => count('#recent li')).toBe(3)
+  await page.mouse.up()
+  expect((await stage.peer(1)).conversation).toBe('first')
+})
+
+test('a window that has nothing to say leaves the draft of another alone', async () => {
+  await visit({}, '/chat?token=browser-token#one')
+  await stage.peer()
+  const other = await page.context().newPage()
+  await other.goto(`${stage.url}/chat#one`)
+  await stage.peer(1)
+  await other.fill('#box', 'half a thought')
+  await other.waitForTimeout(600)
+  await other.close({ runBeforeUnload: true })
+  await page.evaluate('location.hash = "#two"')
+  await stage.peer(2)
+  await page.evaluate('location.hash = "#one"')
+  await stage.peer(3)
+  expect(await box()).toBe('half a thought')
+
+  // What is sent again takes no other words along.
+  const peer = await stage.peer(3)
+  await type('refuse me')
+  const { id } = await peer.next('message')
+  peer.say({ type: 'refused', id, reason: 'No.' })
+  await page.fill('#box', 'another thought')
+  await page.waitForTimeout(600)
+  await page.getByRole('button', { name: 'Retry' }).click()
+  await peer.next('message')
+  await page.reload()
+  await stage.peer(4)
+  expect(await box()).toBe('another thought')
+
+  // What is emptied here is gone.
+  await page.fill('#box', '')
+  await page.evaluate('location.hash = "#two"')
+  await stage.peer(5)
+  await page.evaluate('location.hash = "#one"')
+  await stage.peer(6)
+  expect(await box()).toBe('')
+})
+
+test('a chat that the address names is opened, also when the one before is greeted at that moment', async () => {
+  await visit()
+  await page.addInitScript(`{
+    const Real = WebSocket
+    window.WebSocket = class extends Real {
+      constructor(...given) {
+        super(...given)
+        window.socket = this
+      }
+    }
+  }`)
+  await page.goto(`${stage.url}/chat#one`)
+  await page.reload()
+  await expect.poll(() => page.locator('#connection').textContent()).toBe('connected')
+  await page.evaluate(`{
+    location.hash = '#two'
+    socket.dispatchEvent(new MessageEvent('message', { data: '{"type":"hello","conversation":"one"}' }))
+  }`)
+  await expect.poll(() => page.evaluate('new URL(socket.url).search')).toBe('?conversation=two')
+  expect(new URL(page.url()).hash).toBe('#two')
+})

@@ -53,7 +53,7 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
     return [...known, ...own].filter(({ id, at }) => !(hidden[id] >= at)).sort((a, b) => b.at - a.at)
   }
 
-  const line = ({ id, title, at, waiting = 0, running = false }, unread, drafts) => {
+  const line = ({ id, title, waiting = 0, running = false }, unread, drafts) => {
     const here = id === current()
     const name = title || 'Untitled'
     const mark = markFor({ running, waiting, unread: !here && unread, draft: !here && drafts.has(id) })
@@ -75,10 +75,10 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
     )
     const item = el('li', { 'data-id': id }, link, forget)
     forget.addEventListener('click', () => {
-      const place = [...part('recent').children].indexOf(item)
-      forgetChat(id, at)
+      const index = [...part('recent').children].indexOf(item)
+      forgetChat(id, all().find(chat => chat.id === id)?.at ?? Date.now())
       draw()
-      const next = [...part('recent').children].slice(0, place + 1).at(-1)
+      const next = [...part('recent').children].slice(0, index + 1).at(-1)
       if (id === current()) open(null)
       else (next?.querySelector('.forget') ?? part('new-chat')).focus()
     })
@@ -92,10 +92,16 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
     if (here !== undefined && !document.hidden) markSeen(here.id, here.at)
     const seen = seenChats()
     const isUnread = chat => known.includes(chat) && chat.at > seen.of(chat.id)
-    const lines = chats.map(chat => line(chat, isUnread(chat), drafts))
-    const focused = part('recent').contains(document.activeElement) ? document.activeElement : null
-    part('recent').replaceChildren(...lines)
-    if (focused !== null)
+    const list = part('recent')
+    const there = new Map([...list.children].map(item => [item.dataset.id, item]))
+    const lines = chats.map(chat => {
+      const next = line(chat, isUnread(chat), drafts)
+      const before = there.get(chat.id)
+      return before?.isEqualNode(next) ? before : next
+    })
+    const focused = list.contains(document.activeElement) ? document.activeElement : null
+    place(list, lines)
+    if (focused !== null && !list.contains(focused))
       lines
         .find(one => one.dataset.id === focused.closest('li').dataset.id)
         ?.querySelector(focused.tagName)
@@ -163,6 +169,15 @@ export const openChats = ({ part, addressOf, current, open, isTold }, signal) =>
   draw()
   load() // not only with the line, which takes longer
   return { draw, refresh: () => soon(), load, closeDrawer: () => setDrawer(false), titleOf: id => titleIn(all(), id) }
+}
+
+/** Leaves those that stay where they are: one that is being pressed would not open. */
+const place = (list, lines) => {
+  const staying = new Set(lines)
+  for (const item of [...list.children]) if (!staying.has(item)) item.remove()
+  lines.forEach((item, index) => {
+    if (list.children[index] !== item) list.insertBefore(item, list.children[index] ?? null)
+  })
 }
 
 const titleIn = (chats, id) => chats.find(chat => chat.id === id)?.title || 'Untitled'
