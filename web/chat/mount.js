@@ -13,13 +13,11 @@ import { buildParts } from './parts.js'
 import { openPast } from './past.js'
 import { openSearch } from './search.js'
 import { openTalk } from './talk.js'
+import { openTitle } from './title.js'
 import { openWire } from './wire.js'
 
 /** After these the list of chats is another one. */
 const newsForList = new Set(['history', 'accepted', 'said', 'final', 'refused'])
-
-/** Before the title of the page: something came while nobody looked. */
-const unseen = '● '
 
 /** What a conversation may be called. */
 export const validName = /^[A-Za-z0-9._-]{1,64}$/
@@ -41,6 +39,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   const leaving = new AbortController()
   const { signal } = leaving
   const part = buildParts(place, where)
+  const title = openTitle(signal)
   /** @type {string | null} */
   let conversation = address.named() ?? recentChats()[0]?.id ?? null
   let line = 'connecting'
@@ -197,8 +196,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   function onFrame(frame) {
     if (frame.type === 'hello' && validName.test(frame.conversation)) greet(frame.conversation)
     if (frame.type === 'hello') held = talk.stored()
-    if (frame.type === 'final' && document.hidden && !document.title.startsWith(unseen))
-      document.title = unseen + document.title
+    if (frame.type === 'final') title.came()
     const change = frame.type === 'action' && frame.phase === 'failed' ? talk.find(frame.id)?.change : null
     if (frame.type === 'history') closeHole(frame)
     talk.take(frame)
@@ -272,10 +270,6 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   }
 
   readOut(place, part('said'), signal)
-  const seen = () => {
-    if (!document.hidden && document.title.startsWith(unseen)) document.title = document.title.slice(unseen.length)
-  }
-  document.addEventListener('visibilitychange', seen, { signal })
 
   drafts.restore()
   outbox.restore()
@@ -295,7 +289,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     leave() {
       putAway()
       leaving.abort()
-      seen()
+      title.seen()
       place.replaceChildren()
     },
   }
