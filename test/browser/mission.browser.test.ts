@@ -101,6 +101,25 @@ test('activity comes in live, is filtered by text and level, and goes back in ti
   expect(trouble).toEqual([])
 })
 
+test('what falls off the end of a long list can be asked for again', async () => {
+  await visit('activity')
+  const rows = () => page.locator('.feed .row').count()
+  const older = page.getByRole('button', { name: 'Show older' })
+  await expect.poll(rows).toBe(50)
+  await older.click()
+  await expect.poll(rows).toBe(100)
+  await older.click()
+  await expect.poll(() => older.count()).toBe(0)
+  const all = await rows()
+  for (let i = all; i < 1010; i += 1) stage.happens({ text: `news ${i}` })
+  await expect.poll(rows).toBe(1000)
+  await older.click()
+  await expect.poll(rows).toBe(1010)
+  stage.happens({ text: 'one more' })
+  await shows('.feed .asked', 'one more')
+  expect(await rows()).toBe(1010)
+})
+
 const activity = () => page.getByRole('link', { name: 'Activity', exact: true }).click()
 
 /** The page is opened, something happens, and then only the answer comes, which does not know of it. */

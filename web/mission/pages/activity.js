@@ -8,6 +8,8 @@ import { dayOf, exactTime, withoutLane } from '../words.js'
 const page = 50
 /** More than that makes a slow page; what is older can be asked for again. */
 const most = 1000
+/** What comes within that time is drawn at once. */
+const gatherMs = 50
 // Kept when another page is looked at, so that nothing has to be asked for twice.
 let kept = null
 
@@ -21,8 +23,9 @@ const useFeed = () => {
   const [entries, setEntries] = useState(kept)
   const [trouble, setTrouble] = useState(null)
   const [atEnd, setAtEnd] = useState(false)
-  /** Told while the newest are asked for: the answer may be older, and with them in the list a hole before them is not seen. */
-  const early = useRef([])
+  /** Not in the list yet. While the newest are asked for they wait: with them in it, a hole before them would not be seen. */
+  const told = useRef([])
+  const timer = useRef(0)
   const asking = useRef(true)
   const underWay = useRef(false)
   const show = all => {
@@ -42,8 +45,8 @@ const useFeed = () => {
       const hole = before === undefined && old.length > 0 && more.length > 0 && more.at(-1).id > old[0].id + 1
       if (hole) setAtEnd(false)
       if (before === undefined) asking.current = false
-      const told = asking.current ? [] : early.current.splice(0)
-      show(merged(merged(hole ? [] : old, more), told))
+      const news = asking.current ? [] : told.current.splice(0)
+      show(merged(merged(hole ? [] : old, more), news))
     } catch (problem) {
       setTrouble(problem)
     }
@@ -51,13 +54,26 @@ const useFeed = () => {
   }
   useEffect(() => {
     load()
-    return followLine(({ again }) => again && load())
+    const unfollow = followLine(({ again }) => again && load())
+    return () => {
+      clearTimeout(timer.current)
+      unfollow()
+    }
   }, [])
+  const take = () => {
+    timer.current = 0
+    if (asking.current) return
+    const all = merged(kept, told.current.splice(0))
+    // As far back as somebody has gone it stays.
+    const room = Math.max(most, kept.length)
+    if (all.length > room) setAtEnd(false)
+    show(all.slice(0, room))
+  }
   useEntries(entry => {
-    if (!asking.current) return show(merged(kept, [entry]).slice(0, most))
-    early.current.push(entry)
+    told.current.push(entry)
+    if (!asking.current) timer.current ||= setTimeout(take, gatherMs)
     // It could not be asked for before, and somebody is there again.
-    if (!underWay.current) load()
+    else if (!underWay.current) load()
   })
   return { entries, trouble, atEnd, load }
 }
