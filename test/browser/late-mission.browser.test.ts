@@ -374,7 +374,7 @@ test('who orders by the keyboard is still on the page when the button is gone', 
   await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).press('Enter')
   await expect.poll(() => page.locator('.job').count()).toBe(jobs - 1)
   await page.waitForTimeout(100)
-  expect(await nowhere(page)).toBe(false)
+  await expect.poll(() => nowhere(page)).toBe(false)
 })
 
 test('what was typed and put away comes back into the file that is open, also after looking at another', async () => {
@@ -390,7 +390,7 @@ test('what was typed and put away comes back into the file that is open, also af
   await press(page, 'Bring it back')
   await expect.poll(() => text.inputValue(), { timeout: 3000 }).toBe('# Memory\n\nPrecious.\n')
   await page.waitForTimeout(100)
-  expect(await nowhere(page)).toBe(false)
+  await expect.poll(() => nowhere(page)).toBe(false)
 })
 
 test('a save that ends after one has come back to the file is no change by somebody else', async () => {

@@ -1,5 +1,5 @@
 // One record in a form. What is typed is never lost: not by Escape, not by a refusal, not by somebody who writes at the same time.
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { keep, recall } from './kept.js'
 import { Dialog, html, toast } from './ui.js'
 
@@ -25,7 +25,7 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
   const [trouble, setTrouble] = useState(null)
   const busy = useRef(false)
   const here = useRef(true)
-  useEffect(
+  useLayoutEffect(
     () => () => {
       here.current = false
     },
