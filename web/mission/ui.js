@@ -1,7 +1,7 @@
 // The small pieces that every page is made of. Text is always set as text.
 import htm from 'htm'
 import { h } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { fromNow, wholeDate } from './words.js'
 
 export const html = htm.bind(h)
@@ -175,23 +175,21 @@ const toastButton = (place, { label, run }) => {
 /** A dialog that is open as long as it is drawn. */
 export const Dialog = ({ label, onClose, class: name = '', children }) => {
   const ref = useRef(null)
-  const before = useRef(null)
   // Not after the painting: the next key that is pressed belongs to it.
   useLayoutEffect(() => {
-    before.current = document.activeElement
-    ref.current.showModal()
-  }, [])
-  // Undone once it is out of the document: as long as it stands there, nothing else can have the focus.
-  useEffect(() => {
+    const before = document.activeElement
     const dialog = ref.current
-    return () => {
+    const goBack = () => {
       // Closed by Escape, the browser has done this before us, and the owner may be elsewhere by now.
       const { activeElement } = document
       if (activeElement !== document.body && !dialog.contains(activeElement)) return
       // The element may be gone with the row that it was in.
-      if (before.current?.isConnected) before.current.focus()
+      if (before?.isConnected) before.focus()
       else document.getElementById('main').focus()
     }
+    dialog.showModal()
+    // As long as it stands in the document, nothing else can have the focus.
+    return () => queueMicrotask(goBack)
   }, [])
   // Who selects text and lets go outside does not want to leave.
   const pressed = useRef(null)
