@@ -2,6 +2,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { hold, reveal } from './held.ts'
 import { openPlace, type Place } from './whole.ts'
 
 const at = '2026-11-16T09:00:00.000Z'
@@ -26,18 +27,6 @@ const read = (place: Place, name: string) =>
   JSON.parse(readFileSync(place.path(name), 'utf8')) as Record<string, unknown>[]
 const goTo = (page: Page, name: string) =>
   page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click()
-/** Requests of a method are answered when the test says so. */
-const hold = async (page: Page, pattern: string, method: string) => {
-  const held: Route[] = []
-  await page.route(pattern, route => {
-    if (route.request().method() === method) held.push(route)
-    else void route.fallback()
-  })
-  return async () => {
-    await expect.poll(() => held.length).toBeGreaterThan(0)
-    return held.shift() as Route
-  }
-}
 
 test('the title is the one of the page, also after one has been elsewhere and looked away', async () => {
   const place = await openPlace()
@@ -278,15 +267,7 @@ test('the log also has the line that came during its first answer', async () => 
 test('what comes for one filter neither doubles nor holds up what comes for the next', async () => {
   const place = await openPlace()
   const { page } = await place.visit('overview')
-  await page.addInitScript(`{
-    const Real = EventSource
-    window.EventSource = class extends Real {
-      constructor(...given) {
-        super(...given)
-        window.source = this
-      }
-    }
-  }`)
+  await reveal(page, 'EventSource')
   const line = (text: string) => ({ at: Date.now(), level: 'info', text, fields: {} })
   const answered = (texts: string[], cursor: string) => ({
     json: { lines: texts.map(line), cursor, kept: true, more: false, gap: false },
@@ -302,7 +283,7 @@ test('what comes for one filter neither doubles nor holds up what comes for the 
     return void held.push(route)
   })
   const told = () =>
-    page.evaluate(`source.dispatchEvent(new MessageEvent('changed', { data: '{"files":[".aetheel/log/a.log"]}' }))`)
+    page.evaluate(`line.dispatchEvent(new MessageEvent('changed', { data: '{"files":[".aetheel/log/a.log"]}' }))`)
   const lines = () => page.locator('.log-line .line-text').allInnerTexts()
   const words = page.getByPlaceholder('Find in the log')
   const open = async () => {
@@ -414,21 +395,13 @@ test('a save that ends after one has come back to the file is no change by someb
 test('who leaves the chat is not called back by its greeting', async () => {
   const place = await openPlace()
   const { page } = await place.visit('overview')
-  await page.addInitScript(`{
-    const Real = WebSocket
-    window.WebSocket = class extends Real {
-      constructor(...given) {
-        super(...given)
-        window.socket = this
-      }
-    }
-  }`)
+  await reveal(page, 'WebSocket')
   await page.goto(`${place.gateway.url}/#/chat`)
   await page.reload()
   await expect.poll(() => new URL(page.url()).hash).toContain('conversation=')
   await page.evaluate(`{
     location.hash = '#/overview'
-    socket.dispatchEvent(new MessageEvent('message', { data: '{"type":"hello","conversation":"c"}' }))
+    line.dispatchEvent(new MessageEvent('message', { data: '{"type":"hello","conversation":"c"}' }))
   }`)
   await expect.poll(() => page.title()).toBe('Overview · Aetheel')
 })

@@ -1,6 +1,7 @@
 // The chat page when something comes late, twice, or after one has gone elsewhere: nothing is lost, and nothing acts where it should not.
 import type { Route } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { hold, reveal } from './held.ts'
 import type { Peer } from './stage.ts'
 import { count, page, reopen, shows, stage, trouble, type, visit } from './visitor.ts'
 
@@ -20,20 +21,6 @@ const talk = (from: number, to: number, name = 'm') =>
     said(`${name}${n}`, `question ${n}`, { at: n }),
     answered(`${name}${n}`, `answer ${n}`, n),
   ])
-/** Requests are answered when the test says so. */
-const hold = async (pattern: string | RegExp) => {
-  const held: Route[] = []
-  await page.route(pattern, route => void held.push(route))
-  return {
-    held,
-    next: () =>
-      expect
-        .poll(() => held.length)
-        .toBeGreaterThan(0)
-        .then(() => held.shift() as Route),
-  }
-}
-
 const waitingMessage = async (peer: Peer, text: string) => {
   await type(text)
   const { id } = await peer.next('message')
@@ -211,7 +198,7 @@ test('what is asked for older parts of one chat says nothing in the next one, an
   stage.greetWith(peer => peer.say({ type: 'history', messages: talk(50, 60, peer.conversation), older: 50 }))
   await visit({}, '/chat?token=browser-token#one')
   await shows('.prose', 'answer 59')
-  const { next } = await hold('**/api/history?*')
+  const next = await hold(page, '**/api/history?*', 'GET')
   await page.click('#older')
   const route = await next()
   await page.evaluate('location.hash = "#two"')
@@ -351,7 +338,7 @@ test('a file that arrives after one has left its chat and come back is there', a
   await visit({}, '/chat?token=browser-token#one')
   await stage.peer()
   await expect.poll(() => page.locator('#connection').textContent()).toBe('connected')
-  const { next } = await hold('**/api/attachments?*')
+  const next = await hold(page, '**/api/attachments?*', 'POST')
   await page.setInputFiles('#files', { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') })
   const upload = await next()
   await page.evaluate('location.hash = "#two"')
@@ -424,22 +411,14 @@ test('a window that has nothing to say leaves the draft of another alone', async
 
 test('a chat that the address names is opened, also when the one before is greeted at that moment', async () => {
   await visit()
-  await page.addInitScript(`{
-    const Real = WebSocket
-    window.WebSocket = class extends Real {
-      constructor(...given) {
-        super(...given)
-        window.socket = this
-      }
-    }
-  }`)
+  await reveal(page, 'WebSocket')
   await page.goto(`${stage.url}/chat#one`)
   await page.reload()
   await expect.poll(() => page.locator('#connection').textContent()).toBe('connected')
   await page.evaluate(`{
     location.hash = '#two'
-    socket.dispatchEvent(new MessageEvent('message', { data: '{"type":"hello","conversation":"one"}' }))
+    line.dispatchEvent(new MessageEvent('message', { data: '{"type":"hello","conversation":"one"}' }))
   }`)
-  await expect.poll(() => page.evaluate('new URL(socket.url).search')).toBe('?conversation=two')
+  await expect.poll(() => page.evaluate('new URL(line.url).search')).toBe('?conversation=two')
   expect(new URL(page.url()).hash).toBe('#two')
 })

@@ -1,0 +1,28 @@
+// What a test holds in its hand: answers that wait for its word, and the page's own line.
+import type { Page, Route } from 'playwright-core'
+import { expect } from 'vitest'
+
+/** Requests of a method wait; each call hands over the next, to be let go. */
+export const hold = async (page: Page, pattern: string, method: string): Promise<() => Promise<Route>> => {
+  const held: Route[] = []
+  await page.route(pattern, route => {
+    if (route.request().method() === method) held.push(route)
+    else void route.fallback()
+  })
+  return async () => {
+    await expect.poll(() => held.length).toBeGreaterThan(0)
+    return held.shift() as Route
+  }
+}
+
+/** From the next document on, `window.line` is the line that the page opened last. */
+export const reveal = (page: Page, kind: 'WebSocket' | 'EventSource') =>
+  page.addInitScript(`{
+    const Real = ${kind}
+    window.${kind} = class extends Real {
+      constructor(...given) {
+        super(...given)
+        window.line = this
+      }
+    }
+  }`)
