@@ -29,13 +29,19 @@ const waitingMessage = async (peer: Peer, text: string) => {
   return id
 }
 
-test('the change of a waiting message is still there when the line breaks before it is confirmed', async () => {
-  await visit()
-  const peer = await stage.peer()
+/** Waits with "first words"; that they shall be "better words" is asked for, and not answered. */
+const changedMessage = async (peer: Peer) => {
   const id = await waitingMessage(peer, 'first words')
   await page.press('#box', 'ArrowUp')
   await type('better words')
   await peer.next('edit')
+  return id
+}
+
+test('the change of a waiting message is still there when the line breaks before it is confirmed', async () => {
+  await visit()
+  const peer = await stage.peer()
+  const id = await changedMessage(peer)
   stage.greetWith(next => next.say({ type: 'history', messages: [said(id, 'first words', { state: 'waiting' })] }))
   peer.hangUp()
   const second = await stage.peer(1)
@@ -57,10 +63,7 @@ test('the change of a waiting message is still there when the line breaks before
 test('a change that comes too late is not thrown away because something else is being written', async () => {
   await visit()
   const peer = await stage.peer()
-  const id = await waitingMessage(peer, 'first words')
-  await page.press('#box', 'ArrowUp')
-  await type('better words')
-  await peer.next('edit')
+  const id = await changedMessage(peer)
   await page.fill('#box', 'meanwhile')
   peer.say({ type: 'action', id, label: 'too late to change', phase: 'failed' })
   await expect.poll(box).toBe('better words\n\nmeanwhile')

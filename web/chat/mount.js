@@ -8,12 +8,12 @@ import { keepUpload, openDrafts } from './drafts.js'
 import { uploadLink } from './files.js'
 import { markSeen, recentChats, rememberChat } from './kept.js'
 import { openLog } from './log.js'
-import { fits, openOutbox, tooLong } from './outbox.js'
 import { buildParts } from './parts.js'
 import { openPast } from './past.js'
 import { openSearch } from './search.js'
 import { openTalk } from './talk.js'
 import { openTitle } from './title.js'
+import { fits, openUnsent, tooLong } from './unsent.js'
 import { openWire } from './wire.js'
 
 /** After these the list of chats is another one. */
@@ -167,13 +167,13 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   const banner = openBanner({ place, part, retry }, signal)
   const wire = openWire({ conversation: () => conversation, frame: onFrame, state: onLine }, signal)
   const isAway = () => line === 'offline' || line === 'locked'
-  const outbox = openOutbox({ talk, wire, conversation: () => conversation, isAway }, signal)
+  const unsent = openUnsent({ talk, wire, conversation: () => conversation, isAway }, signal)
 
   const afterChange = () => {
     part('stop').hidden = !talk.isBusy()
     const edited = composer.editing()
     if (edited !== null && talk.find(edited)?.state !== 'waiting') composer.tooLateFor(edited)
-    outbox.keep()
+    unsent.keep()
   }
 
   const say = (text, attachments) => {
@@ -189,7 +189,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       rememberChat(conversation, text || (attachments[0]?.name ?? ''))
       chats.draw()
     }
-    outbox.send(id)
+    unsent.send(id)
     return id
   }
 
@@ -235,7 +235,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       drafts.owe(edit)
       composer.tell('The line broke before your change got through. It is kept.')
     }
-    outbox.onLine(type === 'open', code)
+    unsent.onLine(type === 'open', code)
     part('stop').disabled = type !== 'open'
     banner.show({ type, retryAt })
   }
@@ -246,7 +246,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     if (conversation === null && waiting !== undefined) {
       conversation = newId()
       rememberChat(conversation, waiting.text)
-      outbox.keep()
+      unsent.keep()
     }
     drafts.leave()
   }
@@ -262,7 +262,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     log.goToEnd()
     conversation = id
     drafts.restore()
-    outbox.restore()
+    unsent.restore()
     address.show(id)
     chats.draw()
     wire.reconnect()
@@ -272,7 +272,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   readOut(place, part('said'), signal)
 
   drafts.restore()
-  outbox.restore()
+  unsent.restore()
   wire.connect()
   // A keyboard that slides over half of the page is not what one came for.
   if (!matchMedia('(pointer: coarse)').matches) composer.focus()

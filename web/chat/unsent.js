@@ -16,7 +16,7 @@ export const tooLong = 'Too long: this message is larger than 1 MB. Please short
  * }} parts
  * @param {AbortSignal} signal
  */
-export const openOutbox = ({ talk, wire, conversation, isAway }, signal) => {
+export const openUnsent = ({ talk, wire, conversation, isAway }, signal) => {
   const unaccepted = () => talk.turns().filter(turn => turn.state === 'sending')
 
   /** A line can be dead without anyone being told: then a new one is taken, and the message sent again under its id. */
