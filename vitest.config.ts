@@ -5,9 +5,25 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const slow = [/backend-warm/, /backend-cold/, /backend-stays-up/, /scenarios/, /contracts/]
 
 /** What starts the program a hundred times and more has a run of its own: `npm run test:long`. */
-export const long = ['discord-away', 'attacks', 'attacks-load', 'pipes', 'dashboard', 'service'].map(
-  name => `test/scenarios/${name}.test.ts`,
-)
+export const long = [
+  'admin-api',
+  'attacks',
+  'attacks-load',
+  'dashboard',
+  'database',
+  'descriptors',
+  'discord-answers',
+  'discord-away',
+  'discord-commands',
+  'discord-compatible',
+  'discord-delivery',
+  'discord-missed',
+  'disk',
+  'left-behind',
+  'paused',
+  'pipes',
+  'service',
+].map(name => `test/scenarios/${name}.test.ts`)
 
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -22,7 +38,7 @@ class SlowFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/browser/**', 'test/crash/**', ...long, 'node_modules/**'],
+    exclude: ['test/browser/**', 'test/crash/discord.test.ts', ...long, 'node_modules/**'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },

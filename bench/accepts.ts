@@ -90,7 +90,7 @@ async function commitsPerSecond(home: Home): Promise<number> {
 function storedMessages(home: Home): number {
   const db = new DatabaseSync(join(home.configDir, '.aetheel/aetheel.db'), { readOnly: true })
   try {
-    return Number(db.prepare(`SELECT count(*) AS n FROM items WHERE box = 'in'`).get()?.n)
+    return Number(db.prepare(`SELECT count(*) AS n FROM items WHERE queue = 'in'`).get()?.n)
   } finally {
     db.close()
   }

@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Turn } from '../src/base/agent.ts'
-import { openBackend } from '../src/run/backends/index.ts'
+import { createBackend } from '../src/run/backends/index.ts'
 import type { Dialect, Reader } from '../src/run/cli.ts'
-import { runMark } from '../src/run/strays.ts'
+import { runTag } from '../src/run/end-processes.ts'
 import { furnish, inheritedBy, type Stage, words } from './backends-stage.ts'
 import { median } from './figures.ts'
 import { pause, talk, withGateway } from './rig.ts'
@@ -83,7 +83,7 @@ function spawned(stage: Stage, dialect: Dialect): () => Promise<Turned> {
     const dir = await stage.folder()
     await furnish(dialect, turn, dir, inherited)
     const args = [...dialect.arguments(turn, dir)]
-    const env = { ...inherited, ...dialect.environment(turn, dir, inherited), [runMark]: dir }
+    const env = { ...inherited, ...dialect.environment(turn, dir, inherited), [runTag]: dir }
     const input = dialect.input(turn)
     const reader = dialect.read(turn)
     let end = Number.NaN
@@ -135,7 +135,7 @@ function asked(
 ): () => Promise<Turned> {
   const parts = { ...stage.parts, program: shim, pool: null }
   const environment = { ...stage.parts.environment, ...shimmed }
-  const backend = openBackend(stage.name, { ...parts, environment, handOn: Object.keys(shimmed) })
+  const backend = createBackend(stage.name, { ...parts, environment, handOn: Object.keys(shimmed) })
   if (!backend) throw new Error(`there is no backend ${stage.name}`)
   let session: Turn['session'] = { id: crypto.randomUUID(), resume: false }
   return async () => {

@@ -2,15 +2,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { sampleTurn } from '../src/app/backends.ts'
-import { systemClock } from '../src/app/clock.ts'
-import { type Config, loadConfig } from '../src/app/config.ts'
+import { systemClock } from '../src/app/system-clock.ts'
+import { sampleTurn } from '../src/app/wiring/backends.ts'
 import type { Turn } from '../src/base/agent.ts'
-import { assemble, capabilities, openWorkspace } from '../src/prompt/index.ts'
+import { type Config, loadConfig } from '../src/config/index.ts'
+import { assemble, capabilities, createWorkspace } from '../src/prompt/index.ts'
 import { findSdk } from '../src/run/backends/claude-sdk.ts'
 import type { BackendParts } from '../src/run/backends/index.ts'
 import { childEnvironment, type Dialect, systemPromptIn } from '../src/run/cli.ts'
-import { openScratch } from '../src/run/scratch.ts'
+import { createTempDirs } from '../src/run/temp-dirs.ts'
 import { type Cli, installCli, installModel, installSdk } from '../test/cli/install.ts'
 import { setups } from '../test/cli/setups.ts'
 import { type Home, token } from '../test/harness/gateway.ts'
@@ -71,7 +71,7 @@ export async function setStage(name: Name, installed: Installed, home: Home, mod
   })
   if (!loaded.ok) throw new Error(`the configuration for ${name} is refused: ${JSON.stringify(loaded.problems)}`)
   const { config } = loaded
-  const workspace = openWorkspace({ dir: config.configDir, tell: () => undefined, shippedSkills: '' })
+  const workspace = createWorkspace({ dir: config.configDir, emit: () => undefined, shippedSkills: '' })
   const about = { configDir: config.configDir, allowedTools: config.allowedTools, gateway: null }
   const systemPrompt = assemble(await workspace.read(), { capabilities: capabilities(about) })
   const runs = join(home.dir, 'runs')
@@ -88,7 +88,7 @@ export async function setStage(name: Name, installed: Installed, home: Home, mod
       handOn: [],
       extra: {},
       scrub: text => text,
-      scratch: openScratch(runs),
+      tempDirs: createTempDirs(runs),
       clock: systemClock,
       sdkPath: config.agent.sdkPath,
     },

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Backend, Turn } from '../src/base/agent.ts'
-import { openBackend } from '../src/run/backends/index.ts'
+import { createBackend } from '../src/run/backends/index.ts'
 import type { Dialect } from '../src/run/cli.ts'
+import { runTag } from '../src/run/end-processes.ts'
 import { type Json, object, parseLine } from '../src/run/json.ts'
 import { openPool } from '../src/run/pool.ts'
-import { treeMemory, withEnvironment } from '../src/run/proc.ts'
 import { type RunningProcess, startProcess } from '../src/run/process.ts'
-import { runMark } from '../src/run/strays.ts'
+import { treeMemory, withEnvironment } from '../src/run/process-table.ts'
 import { furnish, inheritedBy, type Stage, words } from './backends-stage.ts'
 import { pause, talk, withGateway } from './rig.ts'
 
@@ -64,8 +64,8 @@ export async function measureWarm(stage: Stage, dialect: Dialect | null): Promis
 
 /** Of everything that is marked as this gateway's: those that it has started itself are the processes of the pool. */
 function poolOf({ home }: Stage, gateway: number): Warmth['pool'] {
-  const marked = withEnvironment(`${runMark}=${join(home.configDir, '.aetheel', 'runs')}/`)
-  const roots = marked.filter(pid => parentOf(pid) === gateway)
+  const marked = withEnvironment(`${runTag}=${join(home.configDir, '.aetheel', 'runs')}/`)
+  const roots = marked.map(({ pid }) => pid).filter(pid => parentOf(pid) === gateway)
   return { processes: roots.length, megabytes: roots.reduce((sum, pid) => sum + treeMemory(pid), 0) / 2 ** 20 }
 }
 
@@ -127,7 +127,7 @@ async function openOwn(stage: Stage, dialect: Dialect): Promise<Own> {
       dir,
       inherited,
       start(args, own) {
-        const env = { ...inherited, ...own, [runMark]: dir }
+        const env = { ...inherited, ...own, [runTag]: dir }
         const one = overhear(startProcess({ file: stage.program, args, env, cwd: turn.workingDir, input: null }))
         heard.push(one)
         return one.child
@@ -158,11 +158,11 @@ const speakTo = ({ child, listen }: Overheard, wire: Wire, session: string) =>
 
 /** What is no dialect is asked as the gateway asks it. */
 async function openAsked(stage: Stage): Promise<Own> {
-  const rules = stage.config.agent.warm
+  const rules = stage.config.views.warm
   if (!rules) throw new Error('it does not stay up in this configuration')
   const { clock } = stage.parts
-  const pool = openPool({ rules, clock, tell: () => undefined, memoryOf: treeMemory })
-  const backend = openBackend(stage.name, { ...stage.parts, pool })
+  const pool = openPool({ rules, clock, emit: () => undefined, memoryOf: treeMemory })
+  const backend = createBackend(stage.name, { ...stage.parts, pool })
   if (!backend) throw new Error(`there is no backend ${stage.name}`)
   const turn = await stage.turn({ id: crypto.randomUUID(), resume: false })
   return { turn: askInTurn(backend.run, turn).turn, close: () => pool.close() }
@@ -180,7 +180,7 @@ function askInTurn(run: Backend['run'], first: Turn) {
       if (!event.ok) throw new Error(`without the gateway it failed: ${event.detail}`)
       return performance.now() - began
     }
-    throw new Error('it fell silent without an end')
+    throw new Error('it stopped without reporting an end')
   }
   return { turn, session: () => next.session?.id ?? null }
 }

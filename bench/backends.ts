@@ -47,7 +47,7 @@ async function rowOf(name: Name): Promise<BackendFigure> {
         const stage = await setStage(name, installed, home, model)
         const cold = await measureCold(stage, dialect, dialect ?? saysItLike('claude'))
         const warm = dialect?.warm === null ? null : await measureWarm(stage, dialect)
-        return row(name, cold, warm, stage.config.agent.warm)
+        return row(name, cold, warm, stage.config.views.warm)
       }),
     )
   } catch (error) {

@@ -22,8 +22,8 @@ const old: Past = { events: 1_000_000, lanes: 20_000, ofOurs: 5000 }
 export async function historyFigures(): Promise<readonly Figure[]> {
   return withHome(few =>
     withHome(async many => {
-      fill(few, young)
-      fill(many, old)
+      fillPast(few, young)
+      fillPast(many, old)
       return withGateway(few, fastAgent, a =>
         withGateway(many, fastAgent, async b => {
           const [one, other] = [await talk(a, conversation), await talk(b, conversation)]
@@ -61,7 +61,7 @@ async function takeTurns(one: Talk, other: Talk): Promise<readonly [readonly num
 }
 
 /** Written past the gateway, in the shape it writes: each event with its answer, and each conversation with its session. */
-function fill(home: Home, { events, lanes, ofOurs }: Past): void {
+export function fillPast(home: Home, { events, lanes, ofOurs }: Past): void {
   const db = new DatabaseSync(join(home.configDir, '.aetheel/aetheel.db'))
   try {
     db.exec('PRAGMA cache_size = -1000000; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN')
@@ -71,7 +71,7 @@ function fill(home: Home, { events, lanes, ofOurs }: Past): void {
     const when = `${Date.now()} - ${2 * events} + i`
     db.exec(`
       ${numbers}, told AS (SELECT i, i / 2 AS n, ${who} AS who FROM numbers)
-      INSERT INTO items (box, lane, key, state, body, at, attempts, ended_at)
+      INSERT INTO items (queue, lane, key, state, body, at, attempts, ended_at)
       SELECT
         iif(i % 2 = 0, 'in', 'out'),
         'webchat:' || who,

@@ -111,7 +111,7 @@ function fill(home: Home): void {
     db.exec(`
       BEGIN;
       WITH RECURSIVE numbers (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM numbers WHERE i < ${events - 1})
-      INSERT INTO items (box, lane, key, state, body, at, attempts, ended_at)
+      INSERT INTO items (queue, lane, key, state, body, at, attempts, ended_at)
       SELECT 'in', 'webchat:c' || (i % 40), 'webchat:past-' || i, 'done',
         json_object('key', 'webchat:past-' || i, 'lane', 'webchat:c' || (i % 40),
           'what', json_object('kind', 'message', 'id', 'past-' || i, 'text', 'What was it that I said?',

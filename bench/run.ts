@@ -1,4 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history sse overview search discord backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth sse overview search discord backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -6,6 +6,7 @@ import { acceptFigures } from './accepts.ts'
 import { commandLineFigures } from './command-line.ts'
 import { discordFigures } from './discord.ts'
 import { type Figure, markdownTable, table, verdict } from './figures.ts'
+import { growthFigures } from './growth.ts'
 import { historyFigures } from './history.ts'
 import { latencyFigures } from './latency.ts'
 import { describeMachine, load } from './machine.ts'
@@ -22,6 +23,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   latency: latencyFigures,
   accepts: acceptFigures,
   history: historyFigures,
+  growth: growthFigures,
   sse: sseFigures,
   overview: overviewFigures,
   discord: discordFigures,

@@ -17,10 +17,10 @@ export async function searchFigures(): Promise<readonly Figure[]> {
     dir,
     file: join(dir, '.aetheel/search.db'),
     clock: { now: Date.now, sleep: async pause => void (await sleep(pause)) },
-    tell: () => undefined,
+    emit: () => undefined,
   })
   try {
-    const word = fill(join(dir, 'notes'))
+    const word = fillNotes(join(dir, 'notes'), notes)
     scan(dir, ['nothing'])
     const [made, again] = [await worked(() => search.sync()), await worked(() => search.sync())]
     const oneScan =
@@ -68,7 +68,7 @@ export async function searchFigures(): Promise<readonly Figure[]> {
 }
 
 /** Returns what gives one of its words, the common ones more often; the same ones in every run. */
-function fill(dir: string): () => string {
+export function fillNotes(dir: string, notes: number): () => string {
   let seed = 1
   const chance = () => {
     seed = (seed * 16_807) % 2_147_483_647

@@ -1,10 +1,10 @@
 // The server behind the figure of the stream: the product's own, and one of bare sockets for comparison.
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openHttp } from '../src/ui/index.ts'
+import { defaultLimits } from '../src/ui/http/options.ts'
+import { openHttp } from '../src/ui/http/server.ts'
+import { fakeHttp } from '../test/fakes/http-options.ts'
 import { fakeMission } from '../test/fakes/mission.ts'
-import { noPairing } from '../test/fakes/no-pairing.ts'
 
 export interface Ports {
   readonly events: number
@@ -20,23 +20,11 @@ export interface Broadcasts {
 const rounds = 100
 const text = 'claude answered in 2.1 s (webchat:home)'
 const token = 'a-token-for-the-benchmark'
-const root = join(import.meta.dirname, '..')
 
 const mission = fakeMission()
 const http = await openHttp(
-  {
-    ...{ host: '127.0.0.1', port: 0, token, version: '0', mission, pairing: noPairing },
-    webDir: join(root, 'web'),
-    modulesDir: join(root, 'node_modules'),
-    ready: () => true,
-    status: async () => ({}),
-    metrics: async () => '',
-    connect: () => undefined,
-    newConversation: () => 'none',
-    message: async () => ({ type: 'refused', id: '', why: 'stopping', reason: '' }),
-    warn: (_, what) => console.error(what),
-    limits: { gatherMs: 1, statusMs: 100_000_000 },
-  },
+  fakeHttp({ address: { token }, admin: { mission }, warn: (_, what) => console.error(what) }),
+  { ...defaultLimits, gatherMs: 1, statusMs: 100_000_000 },
   new AbortController().signal,
 )
 const sockets: Socket[] = []

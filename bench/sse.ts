@@ -16,9 +16,9 @@ export async function sseFigures(): Promise<readonly Figure[]> {
   })
   const end = () => server.kill()
   process.on('exit', end)
-  const next = <Said>() =>
-    new Promise<Said>((done, fail) => {
-      server.once('message', said => done(said as Said))
+  const next = <PastMessage>() =>
+    new Promise<PastMessage>((done, fail) => {
+      server.once('message', said => done(said as PastMessage))
       server.once('exit', code => fail(new Error(`the server ended with ${code}`)))
     })
   const open: Socket[] = []

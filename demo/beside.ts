@@ -1,11 +1,11 @@
 // What stands beside the conversations of the sample: sub-agents, changes of memory and persona, people who ask to be let in.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { agentLane, reportKey } from '../src/base/agents.ts'
 import type { NewEvent, Place } from '../src/base/event.ts'
+import { agentLane, reportKey } from '../src/base/subagents.ts'
 import { versionOf } from '../src/store/changes.ts'
-import { openChanges, openPairing, openSubAgentBook } from '../src/store/index.ts'
-import { openKeptFiles } from '../src/store/kept-files.ts'
+import { createGuardedFiles } from '../src/store/guarded-files.ts'
+import { createChanges, createPairing, createSubAgentStore } from '../src/store/index.ts'
 import type { Past } from './past.ts'
 import { people, workshop } from './story.ts'
 
@@ -15,19 +15,19 @@ const day = 24 * hour
 
 /** One that is done, one that waits for a limit to end. */
 export async function startHelpers(past: Past, now: number): Promise<void> {
-  const book = openSubAgentBook(past.db, past.clock)
+  const book = createSubAgentStore(past.db, past.clock)
   const place: Place = { chat: 'webchat', conversation: 'desk' }
   const parent = 'webchat:desk'
-  const behalf = { owner: true, person: 'owner' }
+  const principal = { owner: true, person: 'owner' }
   const spawn = async (id: string, name: string, instruction: string): Promise<NewEvent> => {
     await book.add(
-      { id, name, instruction, parent, place, root: parent, depth: 1, behalf, model: 'haiku' },
+      { id, name, instruction, parent, place, root: parent, depth: 1, principal, model: 'haiku' },
       `spawn-${id}`,
     )
     await book.entered(id)
     const reportTo = { lane: parent, place }
     const what = { kind: 'assignment', agent: id, name, instruction, depth: 1, reportTo } as const
-    return { key: `${agentLane(id)}:first`, lane: agentLane(id), what, replyTo: null, source: 'agent', behalf }
+    return { key: `${agentLane(id)}:first`, lane: agentLane(id), what, replyTo: null, source: 'agent', principal }
   }
   const work = {
     ...{ at: now - 2.5 * minute, backend: 'claude', model: 'haiku', failed: null, answer: null },
@@ -41,7 +41,7 @@ export async function startHelpers(past: Past, now: number): Promise<void> {
   })
   const text = 'Four links are dead: two in notes/site.md, two in notes/wholesalers.md.'
   const what = { kind: 'report', agent: 'k3f9', name: 'links', text, ok: true } as const
-  const event = { key: reportKey('k3f9', item), lane: parent, what, replyTo: place, source: 'agent', behalf }
+  const event = { key: reportKey('k3f9', item), lane: parent, what, replyTo: place, source: 'agent', principal }
   await past.play({ ...work, event, answer: 'The helper found four dead links; they are on the board.' })
   const asked = 'Read the small print of the three offers and list what each warranty leaves out.'
   const waits = { failed: 'rate-limited', laterAt: now + 95 * minute } as const
@@ -53,8 +53,8 @@ type LastOf = (author: object, before: number) => number
 
 /** By the agent, by hand, and by a guest, whose change waits. */
 export async function changeFiles(past: Past, dir: string, now: number, lastOf: LastOf): Promise<void> {
-  const changes = openChanges(past.db, past.clock)
-  const files = openKeptFiles(dir)
+  const changes = createChanges(past.db, past.clock)
+  const files = createGuardedFiles(dir)
   const kept = files.names().flatMap(file => {
     const found = files.look(file)
     return found.what === 'unreadable' ? [] : [[file, { text: found.text, hash: found.hash }] as const]
@@ -88,7 +88,7 @@ export async function changeFiles(past: Past, dir: string, now: number, lastOf: 
   const byHand = { ...made, file: 'soul.md', lane: null, person: null, before, after: versionOf(soul) }
   await changes.record(byHand, versionOf(soul))
   past.goTo(now - 32 * minute)
-  const wish = memory.replace('is lent to Kim until the end of the month', 'belongs to Kim now')
+  const modelOverride = memory.replace('is lent to Kim until the end of the month', 'belongs to Kim now')
   const byGuest = {
     events: [lastOf(people.kim, now)],
     lane: `discord:${workshop}`,
@@ -96,12 +96,12 @@ export async function changeFiles(past: Past, dir: string, now: number, lastOf: 
     owner: false,
     aside: null,
   }
-  const wanted = { file: 'memory.md', before: versionOf(memory), after: versionOf(wish), ...byGuest }
+  const wanted = { file: 'memory.md', before: versionOf(memory), after: versionOf(modelOverride), ...byGuest }
   await changes.record({ ...wanted, state: 'waiting' }, versionOf(memory))
 }
 
 export async function letIn(past: Past, now: number): Promise<void> {
-  const pairing = openPairing(past.db, past.clock, below => Math.floor(past.chance() * below))
+  const pairing = createPairing(past.db, past.clock, below => Math.floor(past.chance() * below))
   const asks = async (at: number, user: string, name: string) => {
     past.goTo(at)
     return (await pairing.request({ chat: 'discord', user, name }, '#workshop')) ?? ''

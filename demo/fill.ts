@@ -1,7 +1,7 @@
 // Fills a workspace with the sample: its files, and three weeks of events through the store's own functions.
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { assemble, capabilities, openWorkspace } from '../src/prompt/index.ts'
+import { assemble, capabilities, createWorkspace } from '../src/prompt/index.ts'
 import { changeFiles, letIn, startHelpers } from './beside.ts'
 import { openPast } from './past.ts'
 import { recordFiles } from './records.ts'
@@ -11,7 +11,7 @@ export async function fill(dir: string, root: string, now: number): Promise<void
   mkdirSync(join(dir, '.aetheel'), { mode: 0o700 })
   cpSync(join(root, 'demo/workspace'), dir, { recursive: true })
   for (const [file, text] of Object.entries(recordFiles(now))) writeFileSync(join(dir, file), text)
-  const workspace = openWorkspace({ dir, tell: () => {}, shippedSkills: join(root, 'templates/skills') })
+  const workspace = createWorkspace({ dir, emit: () => {}, shippedSkills: join(root, 'templates/skills') })
   await workspace.bootstrap()
   const system = assemble(await workspace.read(), {
     capabilities: capabilities({ configDir: dir, allowedTools: ['Read', 'Edit', 'Bash'], gateway: 'mcp' }),

@@ -1,22 +1,22 @@
 // The gateway's store as it was at each moment of the story: events go through it as the gateway lets them, under a clock of its own.
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import type { Letter } from '../src/base/chat.ts'
+import type { Delivery } from '../src/base/chat.ts'
 import { isBackground, type NewEvent } from '../src/base/event.ts'
 import type { FollowUp } from '../src/base/lanes.ts'
 import type { Signal } from '../src/base/signal.ts'
 import type { Clock } from '../src/base/time.ts'
 import { composePrompt, wordsOf } from '../src/prompt/index.ts'
-import { openLetters, wordingFor } from '../src/send/index.ts'
+import { createDeliveries, wordingFor } from '../src/send/index.ts'
 import {
+  createActivity,
+  createJobStates,
+  createQueueStore,
+  createTimeline,
+  createUsage,
   type Database,
-  openActivity,
   openDatabase,
-  openMarks,
   openSessions,
-  openShelf,
-  openTimeline,
-  openUsage,
 } from '../src/store/index.ts'
 import { type Chapter, openChance } from './story.ts'
 
@@ -39,16 +39,16 @@ export function openPast(dir: string, system: string, now: number): Past {
   const real = openDatabase(join(dir, '.aetheel/aetheel.db'))
   real.prepare('PRAGMA synchronous = OFF').run()
   const direct = <T>(work: () => T): T => work()
-  const db: Database = { ...real, write: async work => work(), writeLightly: direct, mark: direct }
+  const db: Database = { ...real, write: async work => work(), writeLightly: direct, writeOptionally: direct }
   const chance = openChance(7)
   let at = now - 22 * day
   const clock = { now: () => at, sleep: async () => {} }
-  const shelf = openShelf(db, clock, true)
+  const queueStore = createQueueStore(db, clock, true)
   const sessions = openSessions(db, clock, () => {})
-  const timeline = openTimeline(db, clock)
-  const usage = openUsage(db, clock)
-  const marks = openMarks(db, clock)
-  const activity = openActivity({
+  const timeline = createTimeline(db, clock)
+  const usage = createUsage(db, clock)
+  const states = createJobStates(db, clock)
+  const activity = createActivity({
     path: join(dir, 'activity-log.json'),
     now: clock.now,
     eventOf: timeline.eventOf,
@@ -56,28 +56,32 @@ export function openPast(dir: string, system: string, now: number): Past {
       throw error
     },
   })
-  const lettersTo = openLetters(new Map())
-  const voice = { scrub: (text: string) => text, formatTime: (ms: number) => new Date(ms).toTimeString().slice(0, 5) }
-  const tell = (signal: Signal) => {
+  const deliveriesTo = createDeliveries(new Map())
+  const voice = {
+    scrub: (text: string) => text,
+    formatTime: (ms: number) => new Date(ms).toTimeString().slice(0, 5),
+    loginWith: String,
+  }
+  const emit = (signal: Signal) => {
     for (const one of [usage, timeline, activity]) one.listen(signal)
   }
   const arrived: number[] = []
-  shelf.watch('out', ({ id }) => arrived.push(id))
+  queueStore.watch('out', ({ id }) => arrived.push(id))
 
   const accept = async (event: NewEvent): Promise<number> => {
-    const put = await shelf.put('in', event.lane, event.key, JSON.stringify(event), 'start')
+    const put = await queueStore.put('in', event.lane, event.key, JSON.stringify(event), 'start')
     if (put.type !== 'stored') throw new Error(`${event.key} was not stored`)
-    tell({ type: 'event-accepted', id: put.row.id, source: event.source, lane: event.lane, kind: event.what.kind })
+    emit({ type: 'event-accepted', id: put.row.id, source: event.source, lane: event.lane, kind: event.what.kind })
     return put.row.id
   }
 
-  const sendLetters = async () => {
+  const sendDeliveries = async () => {
     for (const id of arrived.splice(0)) {
       at += 40
-      const [row] = await shelf.take([id], 'lightly')
-      const { place, text } = JSON.parse(row?.body ?? '') as Letter
-      tell({ type: 'letter-sent', id, place, length: text.length })
-      await shelf.settle([id], { type: 'done' })
+      const [row] = await queueStore.take([id], 'lightly')
+      const { place, text } = JSON.parse(row?.body ?? '') as Delivery
+      emit({ type: 'delivery-sent', id, place, length: text.length })
+      await queueStore.settle([id], { type: 'done' })
     }
   }
 
@@ -94,16 +98,16 @@ export function openPast(dir: string, system: string, now: number): Past {
       chapter
     const { lane, source, what } = event
     const begin = (name: string, resumed: boolean) => {
-      tell({ type: 'turn-began', id, lane, backend: name, attempt: 1, resumed, interrupted: false })
+      emit({ type: 'turn-began', id, lane, backend: name, attempt: 1, resumed, interrupted: false })
       const prompt = composePrompt({ text: wordsOf(event) })
-      tell({ type: 'turn-asked', id, lane, backend: name, model, prompt, system })
+      emit({ type: 'turn-asked', id, lane, backend: name, model, prompt, system })
     }
     const person = what.kind === 'message' ? what.author.id : null
     const end = { type: 'turn-ended' as const, id, lane, source, kind: what.kind, person, detail: '' }
     if (movedFrom !== undefined) {
       begin(movedFrom, true)
       at += 700
-      tell({
+      emit({
         ...end,
         backend: movedFrom,
         model: 'opus',
@@ -113,24 +117,24 @@ export function openPast(dir: string, system: string, now: number): Past {
         why: 'rate-limited',
         usage: null,
       })
-      tell({ type: 'turn-moved', id, lane, from: movedFrom, to: backend, why: 'rate-limited' })
+      emit({ type: 'turn-moved', id, lane, from: movedFrom, to: backend, why: 'rate-limited' })
     }
     begin(backend, await sessionOf(lane, backend))
     const spoke = failed === 'rate-limited' || failed === 'overloaded' ? null : firstWordMs
     const began = at
     if (spoke !== null) {
       at += spoke
-      tell({ type: 'turn-spoke', id, lane, afterMs: spoke })
+      emit({ type: 'turn-spoke', id, lane, afterMs: spoke })
       for (const label of tools) {
         at += 300
-        tell({ type: 'turn-acted', id, lane, label, phase: 'started' })
+        emit({ type: 'turn-acted', id, lane, label, phase: 'started' })
         at += Math.round((ms - spoke) / (tools.length + 1)) - 300
-        tell({ type: 'turn-acted', id, lane, label, phase: 'ended' })
+        emit({ type: 'turn-acted', id, lane, label, phase: 'ended' })
       }
     }
     at = Math.max(at, began + (spoke === null ? 800 : ms))
     const spent = failed === null ? { inputTokens, outputTokens, costUsd } : null
-    tell({ ...end, backend, model, ms: at - began, firstWordMs: spoke, ok: failed === null, why: failed, usage: spent })
+    emit({ ...end, backend, model, ms: at - began, firstWordMs: spoke, ok: failed === null, why: failed, usage: spent })
     if (failed === null) sessions.advance(lane, backend, id, null)
   }
 
@@ -144,7 +148,7 @@ export function openPast(dir: string, system: string, now: number): Past {
         : { type: 'failed', why: failed, detail: '', backend },
       voice,
     )
-    return wording ? lettersTo({ key: event.key, item: event, earlier: [] }, wording) : []
+    return wording ? deliveriesTo({ key: event.key, item: event, earlier: [] }, wording) : []
   }
 
   const play = async (chapter: Chapter): Promise<number> => {
@@ -153,21 +157,21 @@ export function openPast(dir: string, system: string, now: number): Past {
     const { lane, what } = event
     const id = await accept(event)
     if (what.kind === 'cron' || what.kind === 'heartbeat') {
-      await marks.know(what.kind, what.name, '')
-      await marks.note(what.kind, what.name, { due: at, fired: at })
+      await states.know(what.kind, what.name, '')
+      await states.note(what.kind, what.name, { due: at, fired: at })
     }
     at += 30
     await work(id, chapter)
     if (laterAt !== undefined) {
-      tell({ type: 'turn-put-off', id, lane, why: 'rate-limited', until: laterAt })
-      await shelf.settle([id], { type: 'later', at: laterAt, retry: true })
+      emit({ type: 'turn-put-off', id, lane, why: 'rate-limited', until: laterAt })
+      await queueStore.settle([id], { type: 'later', at: laterAt, retry: true })
     } else {
       const followUps = outcomeOf(chapter)
-      await shelf.settle(
+      await queueStore.settle(
         [id],
         failed === null ? { type: 'done', followUps } : { type: 'failed', why: failed, followUps },
       )
-      await sendLetters()
+      await sendDeliveries()
     }
     return id
   }

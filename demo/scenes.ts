@@ -48,7 +48,7 @@ export async function scenesOf(page: Page, { url, token }: Dashboard): Promise<r
   )
   const asked = await fetch(`${url}/api/activity?limit=200`, { headers: { authorization: `Bearer ${token}` } })
   const { entries } = (await asked.json()) as { entries: { type: string; event: number; lane: string | null }[] }
-  const told = entries.find(({ type, lane }) => type === 'letter-sent' && lane === 'webchat:desk')
+  const told = entries.find(({ type, lane }) => type === 'delivery-sent' && lane === 'webchat:desk')
   const event = entries.findLast(({ type }) => type === 'turn-moved') ?? told
   return [
     ...names.map(name => ({ name, address: `/#/${name}${name === 'chat' ? '?conversation=desk' : ''}` })),

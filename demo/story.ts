@@ -1,7 +1,13 @@
 // Three weeks in the life of a gateway: which events came when, and how each went. The same each time, but for the day it ends on.
 import type { FailureReason } from '../src/base/agent.ts'
-import type { Author, Happening, NewEvent } from '../src/base/event.ts'
-import { deskTalks, jobTalks, kitchenTalks, type Talk, workshopTalks } from './talks.ts'
+import type { Author, EventPayload, NewEvent } from '../src/base/event.ts'
+import {
+  deskConversations,
+  jobConversations,
+  kitchenConversations,
+  type Talk,
+  workshopConversations,
+} from './conversations.ts'
 
 export interface Chapter {
   readonly at: number
@@ -99,7 +105,7 @@ function openWriter(chance: () => number) {
     }
   }
 
-  const told = (at: number, what: Happening, lane: string, rest: Partial<NewEvent>, talk: Talk | null): Chapter => {
+  const told = (at: number, what: EventPayload, lane: string, rest: Partial<NewEvent>, talk: Talk | null): Chapter => {
     const backend = lane.startsWith('cron:') ? 'gemini' : chance() < 0.12 ? 'codex' : 'claude'
     const models: Readonly<Record<string, string>> = {
       gemini: 'gemini-2.5-flash',
@@ -126,21 +132,15 @@ function openWriter(chance: () => number) {
     number += 1
     const id = String(1_182_100_000_000 + number)
     const what = { kind: 'message', id, text: talk.asked, author } as const
-    const standing = {
+    const sender = {
       ...{ chat: 'discord', user: author.id, roles: [], channel: workshop, guild: '1182046317300785232' },
       where: '#workshop of Robin’s bicycles',
     }
-    return told(
-      at,
-      what,
-      `discord:${workshop}`,
-      { replyTo: { chat: 'discord', conversation: workshop }, standing },
-      talk,
-    )
+    return told(at, what, `discord:${workshop}`, { replyTo: { chat: 'discord', conversation: workshop }, sender }, talk)
   }
   const job = (at: number, kind: 'cron' | 'heartbeat', name: string): Chapter => {
     number += 1
-    const answer = next(name, jobTalks[name] ?? []) ?? null
+    const answer = next(name, jobConversations[name] ?? []) ?? null
     const what = { kind, name, instruction: instructions[name] ?? name } as const
     const conversation = name === 'weekly-review' ? 'review' : 'home'
     const talk = { asked: '', answer: answer ?? 'HEARTBEAT_OK', tools: ['Read: notes/inbox.md'] }
@@ -151,13 +151,13 @@ function openWriter(chance: () => number) {
     job,
     message(at: number): Chapter {
       const where = chance()
-      if (where < 0.45) return inWebchat(at, 'desk', next('desk', deskTalks))
-      if (where < 0.6) return inWebchat(at, 'kitchen', next('kitchen', kitchenTalks))
-      return onDiscord(at, chance() < 0.6 ? people.kim : people.robin, next('workshop', workshopTalks))
+      if (where < 0.45) return inWebchat(at, 'desk', next('desk', deskConversations))
+      if (where < 0.6) return inWebchat(at, 'kitchen', next('kitchen', kitchenConversations))
+      return onDiscord(at, chance() < 0.6 ? people.kim : people.robin, next('workshop', workshopConversations))
     },
     lastHour(now: number): readonly Chapter[] {
-      const [spokes, offers, scans, backup, aydin] = deskTalks as [Talk, Talk, Talk, Talk, Talk]
-      const [stand] = workshopTalks as [Talk]
+      const [spokes, offers, scans, backup, aydin] = deskConversations as [Talk, Talk, Talk, Talk, Talk]
+      const [stand] = workshopConversations as [Talk]
       const at = (minutes: number) => now - minutes * minute
       return [
         { ...inWebchat(at(52), 'desk', spokes), failed: null },
@@ -172,7 +172,7 @@ function openWriter(chance: () => number) {
         },
         { ...inWebchat(at(19), 'desk', scans), failed: null },
         { ...job(at(14), 'cron', 'site-check'), failed: 'rate-limited', laterAt: now + 95 * minute },
-        { ...onDiscord(at(9), people.robin, workshopTalks[3] as Talk), failed: null },
+        { ...onDiscord(at(9), people.robin, workshopConversations[3] as Talk), failed: null },
         { ...inWebchat(at(6), 'desk', aydin), failed: null },
         { ...inWebchat(at(3), 'desk', offers), failed: null },
       ]

@@ -1,9 +1,9 @@
 // Writes the tables of the docs that the code knows better: options, commands of the chat, the gateway's own tools. `npm run docs` runs it.
 import { readFile, writeFile } from 'node:fs/promises'
-import { eachOption } from '../src/app/config-options.ts'
 import type { OfferedTool } from '../src/base/tools.ts'
-import { openTools } from '../src/hooks/index.ts'
-import { openCommands } from '../src/intake/index.ts'
+import { eachOption } from '../src/config/index.ts'
+import { createCommands } from '../src/intake/index.ts'
+import { createTools } from '../src/tools/index.ts'
 
 export interface Page {
   readonly file: string
@@ -47,7 +47,7 @@ function optionTable(): string {
 function commandTable(): string {
   return tableOf(
     ['command', 'also', 'for', 'what it does'],
-    openCommands(nothing).list.map(({ names: [name = '', ...others], takes, ownerOnly, about }) => [
+    createCommands(nothing).list.map(({ names: [name = '', ...others], takes, ownerOnly, about }) => [
       code(`/${name}${takes === undefined ? '' : ` ${takes}`}`),
       others.map(other => code(`/${other}`)).join(' '),
       ownerOnly ? 'owner' : 'everybody',
@@ -58,12 +58,12 @@ function commandTable(): string {
 
 function toolTable(): string {
   const ports = {
-    ...{ speech: nothing, jobs: nothing, memory: nothing, facts: nothing, tasks: nothing, content: nothing },
+    ...{ messages: nothing, jobs: nothing, memory: nothing, facts: nothing, tasks: nothing, content: nothing },
     agents: nothing,
   }
   return tableOf(
     ['tool', 'takes', 'for', 'what it does'],
-    openTools({ formatTime: String, ...ports }).map(({ name, takes, ownerOnly, about }) => [
+    createTools({ formatTime: String, ...ports }).map(({ name, takes, ownerOnly, about }) => [
       code(name),
       argumentsOf(takes),
       ownerOnly ? 'owner' : 'everybody',

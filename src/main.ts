@@ -1,10 +1,10 @@
-// The executable: arguments in, exit code out. Everything else is loaded when it is needed.
+// The executable: arguments in, exit code out. Everything else is loaded on demand.
 import product from '../package.json' with { type: 'json' }
 import { runCli } from './ui/index.ts'
 
 const app = () => import('./app/index.ts')
 
-// A reader that has gone away (`aetheel status | head -1`) is no error of ours. Nor does a gateway end because its log has no room.
+// A reader that has closed the pipe (`aetheel status | head -1`) is not our error. Nor must a gateway end because its log cannot be written.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE' || process.exitCode === 1) return
   process.exitCode = 1
@@ -35,7 +35,7 @@ const code = await runCli(
   },
   {
     get stdin() {
-      return process.stdin // a getter: looking at it opens it, which `start` does not need
+      return process.stdin // a getter, because accessing it opens stdin, which `start` does not need
     },
     stdout: process.stdout,
     stderr: process.stderr,

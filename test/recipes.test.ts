@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadConfig } from '../src/app/config.ts'
 import { readHeartbeats } from '../src/clock/heartbeat-file.ts'
-import { readSchedule } from '../src/clock/words.ts'
+import { readSchedule } from '../src/clock/schedule.ts'
+import { loadConfig } from '../src/config/index.ts'
 import { readWebhooks } from '../src/hooks/index.ts'
 
 const page = ['docs/recipes.md', 'README.md']

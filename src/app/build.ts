@@ -1,94 +1,96 @@
-// Puts the parts together. Only wiring: an `if` about behaviour here means that a part is missing.
+// Assembles the gateway from its parts. Only wiring: an `if` about behaviour here means that a part is missing.
+
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { subAgentLimits } from '../base/agents.ts'
-import type { AttachmentsDesk } from '../base/attachments.ts'
+import type { AttachmentsAdmin } from '../base/attachments.ts'
 import type { ChatAdapter } from '../base/chat.ts'
+import { once } from '../base/once.ts'
 import { readPlace } from '../base/place.ts'
-import type { Signal, Tell } from '../base/signal.ts'
+import type { Emit, Signal } from '../base/signal.ts'
+import { subAgentLimits } from '../base/subagents.ts'
 import type { Clock } from '../base/time.ts'
-import { openBudget } from '../intake/index.ts'
-import { openSkillsDesk, openWorkspace } from '../prompt/index.ts'
-import { openRoutes, openSubAgents, type Scratch } from '../run/index.ts'
-import { openSaying } from '../send/index.ts'
-import { type Database, openLogReader, openSessionsDesk, sweepDrafts } from '../store/index.ts'
-import type { OpenBackends } from './backends.ts'
-import { openBoxes } from './boxes.ts'
-import { openChats } from './chats.ts'
-import { startOfDay } from './commands.ts'
-import { chatNames } from './discord.ts'
-import { logDir } from './folder.ts'
-import { openLedgers } from './ledgers.ts'
-import { openLettingIn } from './letting-in.ts'
-import type { LiveConfig } from './live.ts'
+import { startOfDay } from '../base/zone.ts'
+import { createSettings, type LiveConfig } from '../config/index.ts'
+import { createBootTask } from '../hooks/index.ts'
+import { createBudget } from '../intake/index.ts'
+import { createSkillsAdmin, createWorkspace } from '../prompt/index.ts'
+import { createRoutes, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
+import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
+import { byHand, createLogReader, createSessionsAdmin, type Database, lossNote, sweepDrafts } from '../store/index.ts'
+import { createStatus } from '../ui/index.ts'
 import { logSignal } from './log.ts'
-import { openMission } from './mission.ts'
-import { openNotices, tellOfBudget } from './notices.ts'
-import { ownerlessChats } from './owner.ts'
-import { openRemembering } from './remembering.ts'
-import { productRoot } from './root.ts'
-import { openStatus } from './status.ts'
-import { openTelling } from './telling.ts'
-import { openTooling } from './tooling.ts'
-import { openTurning } from './turning.ts'
-import { openWaking } from './waking.ts'
+import { ownerlessChats } from './ownerless.ts'
+import { productRoot } from './product-root.ts'
+import { logDir } from './state-folder.ts'
+import type { OpenBackends } from './wiring/backends.ts'
+import { chatNames } from './wiring/chat-names.ts'
+import { createChats } from './wiring/chats.ts'
+import { createIntakeWiring } from './wiring/intake.ts'
+import { createMemoryWiring } from './wiring/memory.ts'
+import { openOverview } from './wiring/overview.ts'
+import { createQueues } from './wiring/queues.ts'
+import { createReplies } from './wiring/replies.ts'
+import { createStores } from './wiring/stores.ts'
+import { createToolWiring } from './wiring/tools.ts'
+import { createTriggers } from './wiring/triggers.ts'
+import { createTurnWiring } from './wiring/turns.ts'
 
 export interface BuildParts {
   readonly live: LiveConfig
   readonly db: Database
-  readonly scratch: Scratch
+  readonly tempDirs: TempDirs
   readonly backends: OpenBackends
   readonly clock: Clock
   readonly log: Logger
   readonly version: string
-  /** What starts the MCP server of the gateway. */
+  /** The command that starts the gateway's MCP server. */
   readonly bridge: { readonly command: string; readonly args: readonly string[] }
   scrub(text: string): string
   ready(): boolean
-  /** A variable of the environment. */
+  /** The value of an environment variable. */
   variable(name: string): string | null
-  /** Where the gateway listens, once it does. */
+  /** The gateway's own URL; known once it listens. */
   url(): string
 }
 
 export type Gateway = Awaited<ReturnType<typeof buildGateway>>
 
 export async function buildGateway(parts: BuildParts) {
-  const { live, db, scratch, backends, clock, log, version, scrub, ready } = parts
-  /** As it was at the start; what may change since is asked of `live`. */
+  const { live, db, tempDirs, backends, clock, log, version, scrub, ready } = parts
+  /** The configuration at start. `live` has the values that may have changed since. */
   const config = live.current()
   const listeners: ((signal: Signal) => void)[] = [signal => logSignal(log, signal)]
-  const tell: Tell = signal => {
+  const emit: Emit = signal => {
     for (const listener of listeners) listener(signal)
   }
 
-  const ledgers = openLedgers({ live, db, clock, tell })
-  const { shelf, sessions, conversations, usage, pairing, talks } = ledgers
+  const stores = createStores({ live, db, clock, emit })
+  const { queueStore, sessions, conversationSettings, usage, pairing, conversations } = stores
   listeners.push(usage.listen)
-  const workspace = openWorkspace({
+  const workspace = createWorkspace({
     dir: config.configDir,
-    tell,
+    emit,
     shippedSkills: join(productRoot(), 'templates/skills'),
-    approved: file => remembering.keeper.approved(file),
+    approved: file => memoryWiring.fileGuard.approved(file),
   })
 
-  const skills = openSkillsDesk({
+  const skills = createSkillsAdmin({
     dir: config.configDir,
     templates: join(productRoot(), 'templates'),
-    approved: file => remembering.keeper.approved(file),
+    approved: file => memoryWiring.fileGuard.approved(file),
   })
 
   const chats = new Map<string, ChatAdapter>()
-  const { attached, letters, deliver, told } = openTelling({
-    ...{ live, clock, tell, chats, scrub },
+  const { attached, deliveries, deliver, followUpsOf } = createReplies({
+    ...{ live, clock, emit, chats, scrub },
     reports: (taken, wording) => subagents.reports(taken, wording),
   })
-  const bug = (error: unknown) => log.error({ err: error }, 'a part broke')
+  const bug = (error: unknown) => log.error({ err: error }, 'internal error')
 
-  const { inbox, outbox } = await openBoxes({ shelf, clock, config, tell, told, bug })
+  const { inbox, outbox } = await createQueues({ queueStore, db, clock, config, emit, followUpsOf, deliver, bug })
   const subagents = openSubAgents({
-    book: ledgers.book,
+    store: stores.store,
     inbox,
     accept: event => intake.accept(event),
     clock,
@@ -96,90 +98,104 @@ export async function buildGateway(parts: BuildParts) {
     newId: () => randomInt(36 ** 3, 36 ** 4).toString(36),
   })
 
-  const route = openRoutes({
+  queueStore.watch('in', () => subagents.notify())
+
+  const route = createRoutes({
     main: () => ({ backend: backends.main, model: live.current().agent.model }),
-    models: () => live.current().models,
+    models: () => live.current().views.models,
     fallback: () => live.current().agent.fallback,
     named: backends.named,
-    choice: conversations.choice,
+    choice: conversationSettings.choice,
   })
+  const cooldowns = openCooldowns(clock, emit)
   const names = chatNames(config)
   const placeOf = (channel: string | null) => readPlace(channel ?? live.current().heartbeat.defaultChannel, names)
-  const notify = openNotices({ outbox, place: () => placeOf(null), warn: text => log.warn(text) })
+  const notify = createNotices({ outbox, place: () => placeOf(null), warn: text => log.warn(text) })
   const today = () => startOfDay(clock.now(), live.current().timezone)
-  const budget = openBudget({
+  const budget = createBudget({
     rules: () => live.current().budget,
     spent: () => usage.spentSince(today()),
   })
-  const remembering = openRemembering({ live, db, clock, tell, scrub, notify })
-  listeners.push(remembering.listen)
-  const waking = openWaking({
-    ...{ live, db, clock, tell, inbox, outbox, chats, budget, placeOf },
+  const memoryWiring = createMemoryWiring({ live, db, clock, emit, scrub, notify })
+  listeners.push(memoryWiring.listen)
+  const triggers = createTriggers({
+    ...{ live, db, clock, emit, inbox, outbox, chats, budget, placeOf },
     accept: event => intake.accept(event),
-    keeper: remembering.keeper,
+    fileGuard: memoryWiring.fileGuard,
     variable: parts.variable,
     broke: bug,
   })
-  const mission = openMission({
-    ...{ live, db, clock, tell, inbox, usage, jobs: waking.jobs },
+  const mission = await openOverview({
+    ...{ live, db, clock, emit, inbox, usage, jobs: triggers.jobs },
     status: () => report.status(),
   })
   listeners.push(mission.listen)
-  const { commands, gate, intake } = openLettingIn({
-    ...{ live, clock, tell, backends, route, inbox, budget, subagents, letters },
-    ...{ conversations, sessions, usage, pairing },
-    jobs: waking.jobs,
-    memory: remembering.memory,
+  const { commands, gate, intake } = createIntakeWiring({
+    ...{ live, clock, emit, backends, route, cooldowns, inbox, budget, subagents, deliveries },
+    ...{ conversationSettings, sessions, usage, pairing },
+    jobs: triggers.jobs,
+    memory: memoryWiring.memory,
     status: () => report.status(),
   })
-  const { webchat, uploads, farChats, connected, listen } = await openChats({
-    ...{ live, clock, tell, chats, ledgers, inbox, outbox, intake, gate, commands, attached, bug },
+  const { webchat, uploads, farChats, connected, listen } = await createChats({
+    ...{ live, clock, emit, chats, stores, inbox, outbox, intake, gate, commands, attached, bug },
   })
   listeners.push(listen)
 
-  const { desk, equipment } = openTooling({
+  const { toolServer, equipment } = createToolWiring({
     live,
-    tell,
-    speech: openSaying({ chats, attached, outbox }),
-    jobs: waking.jobs,
-    memory: remembering.memory,
-    facts: remembering.brain,
-    tasks: remembering.tasks,
-    content: remembering.content,
+    emit,
+    messages: createUnprompted({ chats, attached, outbox }),
+    jobs: triggers.jobs,
+    memory: memoryWiring.memory,
+    facts: memoryWiring.brain,
+    tasks: memoryWiring.tasks,
+    content: memoryWiring.content,
     agents: subagents,
     bridge: parts.bridge,
     url: parts.url,
-    broke: (tool, error) => log.error({ err: error, tool }, 'a tool broke'),
+    broke: (tool, error) => log.error({ err: error, tool }, 'tool failed'),
   })
 
-  const { takeTurn, prewarm } = openTurning({
-    ...{ live, clock, tell, chats, ledgers, route, workspace, equipment, subagents, told },
-    keeper: remembering.keeper,
-    hook: waking.hook,
+  const { takeTurn, prewarm } = createTurnWiring({
+    ...{ live, clock, emit, chats, stores, route, cooldowns, workspace, equipment, subagents, followUpsOf },
+    fileGuard: memoryWiring.fileGuard,
+    hook: triggers.hook,
   })
 
-  const report = openStatus({
+  const bootTask = createBootTask({
+    ...{ inbox, placeOf, store: stores.boots, now: clock.now },
+    accept: event => intake.accept(event),
+    instructions: workspace.bootInstructions,
+  })
+
+  const loss = lossNote(db.lost)
+  const report = await createStatus({
     version,
     backend: backends.main.name,
     startedAt: clock.now(),
     chats: farChats,
     ready,
     now: clock.now,
-    counts: shelf.counts,
+    counts: queueStore.counts,
+    delayed: queueStore.delayed,
     budget: budget.view,
+    database: db,
+    notes: loss === null ? [] : [loss],
+    resting: cooldowns.list,
   })
   listeners.push(report.listen)
   listeners.push(signal => {
     const view = signal.type === 'turn-ended' ? budget.view() : null
-    if (view) tellOfBudget(view, today(), notify)
+    if (view) notifyOfBudget(view, today(), notify)
   })
   await subagents.recover()
 
   return {
     workspace,
-    waking,
+    triggers,
     subagents,
-    remembering,
+    memoryWiring,
     inbox,
     outbox,
     webchat,
@@ -187,45 +203,64 @@ export async function buildGateway(parts: BuildParts) {
     connected,
     intake,
     gate,
-    pairing,
-    sessions: openSessionsDesk(sessions, conversations, clock),
-    desk,
-    skills,
-    mission: mission.desk,
-    talks,
-    attachments: { take: uploads.take, uploaded: uploads.uploaded, sent: attached.download } satisfies AttachmentsDesk,
-    settings: once(async () => {
-      const { openSettings } = await import('./settings.ts')
-      return openSettings({ live, keeper: remembering.keeper })
-    }),
-    logs: async () => ({ ...(await openLogReader(logDir(config.configDir))), kept: config.log.file !== null }),
-    tell,
+    toolServer,
+    conversations,
+    admin: {
+      mission: mission.admin,
+      pairing,
+      jobs: triggers.jobs,
+      sessions: createSessionsAdmin(sessions, conversationSettings, clock),
+      memory: memoryWiring.memory,
+      subagents,
+      records: memoryWiring,
+      files: memoryWiring.fileGuard.own,
+      skills,
+      settings: once(() =>
+        createSettings({
+          live,
+          file: {
+            approved: () => memoryWiring.fileGuard.approved('bot-config.json'),
+            edit: change => memoryWiring.fileGuard.edit('bot-config.json', byHand, change),
+          },
+        }),
+      ),
+      logs: async () => ({
+        ...(await createLogReader(logDir(config.configDir))),
+        kept: config.views.log.file !== null,
+      }),
+    },
+    attachments: { take: uploads.take, uploaded: uploads.uploaded, sent: attached.download } satisfies AttachmentsAdmin,
+    emit,
     report,
-    takeTurn,
+    bootTask,
+    takeTurn: subagents.skipReceived(bootTask.listen(takeTurn)),
     prewarm,
     deliver,
-    /** Chats that anybody can write to while nobody is let in. */
-    ownerless: () => ownerlessChats(farChats, live.current().gate, pairing.anybody()),
+    /** Remote chats that are on although nobody is allowed to use them yet. */
+    ownerless: () => ownerlessChats(farChats, live.current().views.gate, pairing.anybody()),
+    /** The database is older than it was before: events accepted since then are lost, and the owner must be notified. */
+    async reportLoss() {
+      if (loss === null) return
+      log.error({ items: db.lost }, loss)
+      await notify(`loss:${clock.now()}`, loss)
+      db.lossReported()
+    },
+    /** Runs before the first turn: attributes file changes made while the gateway was down. */
+    async settleKilled(survived: boolean) {
+      await memoryWiring.begin(queueStore.killed(), survived)
+      await queueStore.killedDealtWith()
+    },
     async forgetOld(signal: AbortSignal) {
-      const gone = await ledgers.forgetOld(signal)
+      const gone = await stores.forgetOld(signal)
       await uploads.tidy()
       await sweepDrafts(config.configDir, clock.now())
       return gone
     },
     async flush() {
-      await scratch.tidied()
-      await ledgers.flush()
-      await remembering.flush()
+      await tempDirs.removed()
+      await stores.flush()
+      await memoryWiring.flush()
       await mission.flush()
     },
-  }
-}
-
-/** What most who start a gateway never ask for. */
-function once<T>(open: () => Promise<T>): () => Promise<T> {
-  let opened: Promise<T> | null = null
-  return () => {
-    opened ??= open()
-    return opened
   }
 }

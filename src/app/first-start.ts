@@ -1,14 +1,14 @@
-// The first start after an installation: the compiler takes a moment, and whoever waits is told.
+// The first start after an installation: compiling takes a moment, so a line on the terminal says so.
 import { statSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 
 const justMadeMs = 3000
 
-/** Loads what is large. On a terminal, and while nothing is compiled yet, a line says so and goes away again. */
-export async function toldWhileCompiling<T>(load: () => Promise<T>): Promise<T> {
+/** Loads the large modules. On a terminal, and if nothing is compiled yet, shows a line while it waits. */
+export async function withCompileNotice<T>(load: () => Promise<T>): Promise<T> {
   const { stderr } = process
   if (!stderr.isTTY || !cacheIsNew()) return load()
-  stderr.write('Getting ready, this once …')
+  stderr.write('Compiling for the first start …')
   try {
     return await load()
   } finally {

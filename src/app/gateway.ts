@@ -1,38 +1,30 @@
-// The life of a gateway: from the folder to the open door, and in good order back again.
+// The gateway's life: from opening the state folder to listening, and back in good order.
+
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { ChatUnusable } from '../base/chat.ts'
 import { type ConfigTexts, configFiles } from '../base/config-files.ts'
-import type { Tell } from '../base/signal.ts'
-import { cutOff, endStrays, loginOf, openScratch } from '../run/index.ts'
+import type { Emit } from '../base/signal.ts'
+import { type Config, createLiveConfig, type KnownSecrets, type Loaded } from '../config/index.ts'
+import { createTempDirs, endOrphans, loginOf } from '../run/index.ts'
 import { type Database, DatabaseUnusable, inWords, openDatabase } from '../store/index.ts'
-import { type OpenHttp, openHttp } from '../ui/index.ts'
-import { type OpenBackends, openBackends } from './backends.ts'
 import { buildGateway, type Gateway } from './build.ts'
-import { systemClock as clock } from './clock.ts'
-import { type Config, type Loaded, secretsOf } from './config.ts'
-import { openStateFolder, type StateFolder } from './folder.ts'
-import type { KnownSecrets } from './known-secrets.ts'
-import { type LiveConfig, openLiveConfig, watchConfig } from './live.ts'
+import { CannotStart, cannot } from './cannot-start.ts'
+import { readNote } from './discovery-file.ts'
 import { logReload, logSignal } from './log.ts'
-import { readNote } from './note.ts'
-import { productRoot } from './root.ts'
-
-/** The gateway cannot start; the message says why and what to do. */
-export class CannotStart extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'CannotStart'
-  }
-}
+import { productRoot } from './product-root.ts'
+import { runGateway, shutdownLane } from './run-gateway.ts'
+import { createStateFolder, type StateFolder } from './state-folder.ts'
+import { systemClock as clock } from './system-clock.ts'
+import { openBackends } from './wiring/backends.ts'
+import { listen } from './wiring/http.ts'
 
 export interface StartedGateway {
   readonly url: string
   readonly token: string
   readonly backend: string
   readonly note: string
-  /** Chats that anybody can write to while nobody is let in. */
+  /** Remote chats that are on although nobody is allowed to use them yet. */
   readonly ownerless: readonly string[]
   /** Resolves when everything that was started has stopped. */
   readonly closed: Promise<void>
@@ -43,15 +35,15 @@ export interface GatewayOptions {
   /** Reads the configuration again, from the same places. */
   load(instead?: ConfigTexts): Promise<Loaded>
   readonly log: Logger
-  /** Those of the configuration; the log hides what becomes known here. */
+  /** The secrets of the configuration. Secrets that become known later are added here, and the log hides them. */
   readonly secrets: KnownSecrets
-  /** Has the log kept in this folder, which is ours alone. */
+  /** Starts writing the log to this folder. Called once this process owns the folder. */
   keepLog(dir: string): void
-  /** When the port was not chosen by anybody, the next free one will do. */
+  /** If nobody chose the port, the next free one is used. */
   readonly anyPort: boolean
 }
 
-/** Where a guest may be at the files just now, what they said before that. */
+/** While a guest may be changing the configuration files, their last approved texts. */
 const approvedTexts = (approved: (file: string) => string | null | undefined): ConfigTexts =>
   Object.fromEntries(
     configFiles.flatMap(file => {
@@ -60,59 +52,59 @@ const approvedTexts = (approved: (file: string) => string | null | undefined): C
     }),
   )
 
-/** How long the start waits for a chat to be reached; it goes on trying afterwards. */
+/** How long the start waits for the chats to connect. They keep trying afterwards. */
 const patienceMs = 5000
 
-/** Runs until `stop` aborts; then running turns may end, for a while. */
+/** Runs until `stop` aborts; running turns then get some time to end. */
 export async function openGateway(
   { loaded, load, log, secrets, keepLog, anyPort }: GatewayOptions,
   stop: AbortSignal,
 ): Promise<StartedGateway> {
   const { config } = loaded
-  const folder = await openStateFolder(config.configDir).catch(cannot)
+  const folder = await createStateFolder(config.configDir).catch(cannot)
   const db = await openOwnDatabase(folder, config)
   keepLog(folder.log)
   let ready = false
   let url = ''
   let lives = false
-  let told: Tell = signal => logSignal(log, signal)
+  let emit: Emit = signal => logSignal(log, signal)
   const closeHttp = new AbortController()
   try {
     const token = config.http.token ?? (await folder.token())
     const { scrub, learn } = secrets
     learn([token])
-    const scratch = openScratch(folder.runs)
-    const [backends, strays] = await Promise.all([
+    const tempDirs = createTempDirs(folder.runs)
+    const [backends, orphans] = await Promise.all([
       openBackends(
         loaded,
         {
-          scratch,
-          tell: signal => told(signal),
+          tempDirs,
+          emit: signal => emit(signal),
           scrub,
           warn: (backend, what) => log.warn({ backend }, what),
         },
         stop,
       ),
-      endStrays(folder.runs),
+      endOrphans(folder.runs),
     ])
     if (!backends.ok) throw new CannotStart(backends.why)
-    if (strays > 0) log.warn({ processes: strays }, 'ended what a killed gateway left running')
+    if (orphans > 0) log.warn({ processes: orphans }, 'ended processes left by a killed gateway')
     warnOfMissingLogin(backends.main.name, loaded.environment, log)
     const version = await readVersion()
     let approved: (file: string) => string | null | undefined = () => undefined
-    const live = openLiveConfig({
+    const live = await createLiveConfig({
       loaded,
       async load(instead) {
         const next = await load({ ...approvedTexts(approved), ...instead })
-        if (next.ok) learn(secretsOf(next.config, next.environment))
+        if (next.ok) learn(next.secrets)
         return next
       },
-      told: reloaded => logReload(log, reloaded),
+      onReload: reloaded => logReload(log, reloaded),
     })
     const gateway = await buildGateway({
       live,
       db,
-      scratch,
+      tempDirs,
       backends,
       clock,
       log,
@@ -123,142 +115,57 @@ export async function openGateway(
       url: () => url,
       bridge: { command: process.execPath, args: [join(productRoot(), 'bin', 'mcp-bridge.mjs')] },
     })
-    approved = file => gateway.remembering.keeper.approved(file)
-    told = gateway.tell
+    approved = file => gateway.memoryWiring.fileGuard.approved(file)
+    emit = gateway.emit
     log.info(await gateway.workspace.bootstrap().catch(cannot), 'workspace')
-    await gateway.remembering.begin((await gateway.inbox.waiting()).filter(({ interrupted }) => interrupted))
-    // What a killed gateway was to do on leaving is not for one that comes.
-    await gateway.inbox.cancel(lastLane)
-    // Each start has a greeting of its own: those of starts that came to nothing would pile up.
-    await gateway.inbox.cancel(firstLane)
-    const http = await listen(config, token, gateway, version, log, anyPort, closeHttp.signal)
+    await gateway.settleKilled(orphans > 0)
+    await gateway.reportLoss()
+    // A shutdown hook that a killed gateway did not finish must not run now.
+    await gateway.inbox.cancel(shutdownLane)
+    // Each start queues its own startup hook; those of failed starts would pile up.
+    await gateway.inbox.cancel(startupLane)
+    const http = await listen({ http: config.http, token, gateway, version, log, anyPort }, closeHttp.signal)
     url = http.url
-    // Nothing is awaited in between: whoever is at the door already must not be told that nobody listens.
+    // No await in between: a client that connects now must not be refused because nobody listens yet.
     const closed = runGateway({ live, gateway, backends, http, closeHttp, folder, db, log, stop })
     lives = true
     closed.catch(() => undefined)
     await folder
       .leaveNote({ pid: process.pid, url: http.url, token })
-      .catch((error: unknown) => log.warn({ err: error }, 'other commands will not find this gateway'))
-    // Whoever is refused by a chat learns it instead of hearing that all is well.
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'discovery file not written; other commands will not find this gateway'),
+      )
+    // If a chat refuses the connection, the start fails instead of reporting success.
     const enough = new AbortController()
     const settled = [closed, gateway.connected, clock.sleep(patienceMs, enough.signal)]
     await Promise.race(settled).finally(() => enough.abort())
     ready = true
+    const boot = await gateway.bootTask.begin()
+    if (boot !== null) log.info({ file: 'boot.md' }, `initialization instructions ${boot}`)
     await greet(gateway, log)
     if (config.agent.prewarm)
-      void gateway.prewarm().catch((error: unknown) => log.warn({ err: error }, 'not prewarmed'))
+      void gateway.prewarm().catch((error: unknown) => log.warn({ err: error }, 'prewarm failed'))
     log.info({ url: http.url, backend: backends.main.name, note: backends.note, pid: process.pid }, 'ready')
     const ownerless = gateway.ownerless()
     return { url: http.url, token, backend: backends.main.name, note: backends.note, ownerless, closed }
   } catch (error) {
-    // What lives closes by itself.
+    // Everything that is running closes itself.
     if (lives) throw error
     closeHttp.abort()
     await db.close()
-    // Damage inside the file shows only when it is read.
-    const told = inWords(error, folder.database)
-    throw told instanceof DatabaseUnusable ? new CannotStart(told.message, { cause: error }) : error
+    // Damage inside the database file shows only when it is read.
+    const worded = inWords(error, folder.database)
+    throw worded instanceof DatabaseUnusable ? new CannotStart(worded.message, { cause: error }) : error
   }
 }
 
-interface Life {
-  readonly live: LiveConfig
-  readonly gateway: Gateway
-  readonly backends: OpenBackends
-  readonly http: OpenHttp
-  readonly closeHttp: AbortController
-  readonly folder: StateFolder
-  readonly db: Database
-  readonly log: Logger
-  readonly stop: AbortSignal
-}
+const startupLane = 'hook:startup'
 
-/** Starts everything that lives, and stops it in the order in which nobody loses anything. */
-async function runGateway({ live, gateway, backends, http, closeHttp, folder, db, log, stop }: Life): Promise<void> {
-  const sources = new AbortController()
-  const taking = new AbortController()
-  const cut = new AbortController()
-  const posting = new AbortController()
-  const speaking = gateway.chats.map(chat => chat.run(gateway.intake.accept, sources.signal))
-  const take: Gateway['takeTurn'] = (taken, signal) => gateway.takeTurn(taken, AbortSignal.any([signal, cut.signal]))
-  const turns = gateway.inbox.work(take, taking.signal)
-  const post = gateway.outbox.work(gateway.deliver, posting.signal)
-  const chores = [
-    sweep(gateway, log, taking.signal),
-    watchConfig(live, clock, taking.signal),
-    gateway.waking.clockSource.run(gateway.intake.accept, taking.signal),
-    gateway.waking.outbound(taking.signal),
-    ...gateway.remembering.chores.map(chore => chore(taking.signal)),
-  ].map(chore => chore.catch((error: unknown) => log.error({ err: error }, 'a part broke')))
-
-  const failure = await Promise.race([aborted(stop).then(() => null), firstFailure(speaking)])
-  log.info({ running: gateway.inbox.depth().running, waiting: gateway.inbox.depth().waiting }, 'stopping')
-  gateway.intake.close()
-  taking.abort()
-  await within(turns, live.current().stopTimeoutMs, () => cut.abort(cutOff))
-  if (!cut.signal.aborted) await sayGoodbye(gateway, take, live.current().stopTimeoutMs, () => cut.abort(cutOff))
-  await within(gateway.outbox.drain(), 2000, () => undefined)
-  sources.abort()
-  posting.abort()
-  closeHttp.abort()
-  await Promise.allSettled(speaking)
-  await Promise.all([turns, post, ...chores, http.closed])
-  await backends.close()
-  await gateway.flush()
-  await folder.takeNoteAway()
-  await db.close()
-  log.info('stopped')
-  if (failure) throw failure.error instanceof ChatUnusable ? cannotStart(failure.error) : failure.error
-}
-
-const firstLane = 'hook:startup'
-const lastLane = 'hook:shutdown'
-
-/** The hook of the start goes through the queue, once per start. */
+/** The startup hook goes through the queue, once per start. */
 async function greet(gateway: Gateway, log: Logger): Promise<void> {
-  const hook = await gateway.waking.hook('startup')
+  const hook = await gateway.triggers.hook('startup')
   const put = hook && (await gateway.intake.accept(hook))
   if (put?.type === 'refused') log.warn({ why: put.why }, 'startup hook refused')
-}
-
-/** The hook of the end goes through the queue too, and is waited for; nothing else is taken up any more. */
-async function sayGoodbye(gateway: Gateway, take: Gateway['takeTurn'], ms: number, hurry: () => void): Promise<void> {
-  const hook = await gateway.waking.hook('shutdown')
-  if (!hook) return
-  const over = new AbortController()
-  await gateway.inbox.put(hook.lane, hook.key, hook)
-  const working = gateway.inbox.work(take, over.signal, lastLane)
-  await within(gateway.inbox.wake(lastLane), ms, hurry)
-  over.abort()
-  await working
-  await gateway.inbox.cancel(lastLane)
-}
-
-/** A chat that cannot go on ends the gateway, in good order. */
-const firstFailure = (lives: readonly Promise<void>[]) =>
-  new Promise<{ readonly error: unknown }>(resolve => {
-    for (const life of lives) life.catch((error: unknown) => resolve({ error }))
-  })
-
-/** Waits for `work`, at most `ms`; then it is hurried and no longer waited for here. */
-async function within(work: Promise<unknown>, ms: number, hurry: () => void): Promise<void> {
-  const done = new AbortController()
-  const first = await Promise.race([work.then(() => 'done'), clock.sleep(ms, done.signal)])
-  done.abort()
-  if (first !== 'done') hurry()
-}
-
-async function sweep(gateway: Gateway, log: Logger, signal: AbortSignal): Promise<void> {
-  for (let pause = 60_000; !signal.aborted; pause = 6 * 3_600_000) {
-    await clock.sleep(pause, signal)
-    if (signal.aborted) return
-    const gone = await gateway.forgetOld(signal).catch((error: unknown) => {
-      log.warn({ err: error }, 'old events could not be removed')
-      return 0
-    })
-    if (gone > 0) log.info({ events: gone }, 'old events removed')
-  }
 }
 
 async function openOwnDatabase(folder: StateFolder, config: Config): Promise<Database> {
@@ -275,66 +182,10 @@ async function openOwnDatabase(folder: StateFolder, config: Config): Promise<Dat
   }
 }
 
-/** Not more than a warning: a login may be where nobody can look, such as the keychain of a Mac. */
+/** Only a warning: the login may be where we cannot look, such as the macOS keychain. */
 function warnOfMissingLogin(backend: string, environment: Readonly<Record<string, string>>, log: Logger): void {
   const login = loginOf(backend, environment, environment.HOME || homedir())
   if (login?.sign === null) log.warn({ backend, logInWith: login.command }, 'no sign of a login')
-}
-
-async function listen(
-  config: Config,
-  token: string,
-  gateway: Gateway,
-  version: string,
-  log: Logger,
-  anyPort: boolean,
-  signal: AbortSignal,
-): Promise<OpenHttp> {
-  const root = productRoot()
-  const open = (port: number) =>
-    openHttp(
-      {
-        host: config.http.host,
-        names: config.http.names,
-        port,
-        token,
-        webDir: join(root, 'web'),
-        modulesDir: join(root, 'node_modules'),
-        version,
-        ready: () => gateway.report.status().ready,
-        status: async () => gateway.report.status(),
-        metrics: async () => gateway.report.metrics(),
-        connect: gateway.webchat.connect,
-        newConversation: () => crypto.randomUUID(),
-        message: gateway.webchat.message,
-        pairing: gateway.pairing,
-        webhook: gateway.waking.webhook,
-        sessions: gateway.sessions,
-        jobs: gateway.waking.jobs,
-        memory: gateway.remembering.memory,
-        agents: gateway.subagents,
-        records: gateway.remembering,
-        files: gateway.remembering.keeper.own,
-        skills: gateway.skills,
-        tools: gateway.desk,
-        mission: gateway.mission,
-        talks: gateway.talks,
-        settings: gateway.settings,
-        logs: gateway.logs,
-        attachments: gateway.attachments,
-        warn: (fields, text) => log.warn(fields, text),
-      },
-      signal,
-    )
-  for (let port = config.http.port; ; port++) {
-    try {
-      return await open(port)
-    } catch (error) {
-      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-      if (!taken || !anyPort || port >= config.http.port + 20) return cannot(error)
-      log.warn({ port, next: port + 1 }, 'port in use')
-    }
-  }
 }
 
 async function readVersion(): Promise<string> {
@@ -343,16 +194,3 @@ async function readVersion(): Promise<string> {
   }
   return product.version
 }
-
-const aborted = (signal: AbortSignal) =>
-  new Promise<void>(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-
-function cannot(error: unknown): never {
-  throw error instanceof CannotStart ? error : cannotStart(error)
-}
-
-const cannotStart = (error: unknown) =>
-  new CannotStart(error instanceof Error ? error.message : String(error), { cause: error })

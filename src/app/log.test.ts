@@ -20,7 +20,7 @@ test('tools are logged without what they are called for, and prompts not at all'
   expect(lines.join('')).not.toContain('secret')
 })
 
-test('until when a turn waits is logged as people write it', () => {
+test('the time until which a turn waits is logged as a date', () => {
   const lines: string[] = []
   const log = pino({ level: 'trace', base: null }, { write: line => void lines.push(line) })
   const until = Date.UTC(2026, 10, 16, 9) + 0.7
@@ -60,12 +60,12 @@ test('the file has what the console has, or what its own level says, without sec
   expect(await logged({ level: 'info', file: null })).toEqual({ shown: [info, warning], kept: [] })
 })
 
-test('a log that cannot be kept is said once, where it can be seen', async () => {
+test('a log file that cannot be written is reported once, on the console', async () => {
   const lines: string[] = []
   const out = { isTTY: false, write: (line: string) => void lines.push(line) } as unknown as NodeJS.WriteStream
   const { log, keepIn } = await openLog({ level: 'info', format: 'json', file: 'info' }, line => line, out)
   keepIn('/dev/null/log')
   log.info('goes on')
   log.info('and on')
-  expect(lines.map(line => JSON.parse(line).msg)).toEqual(['the log is not kept in its file', 'goes on', 'and on'])
+  expect(lines.map(line => JSON.parse(line).msg)).toEqual(['the log file cannot be written', 'goes on', 'and on'])
 })

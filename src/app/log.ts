@@ -1,19 +1,18 @@
-// The log: a fixed name and fields per line, never what people said, and no secret.
+// The log: a fixed name and fields per line, never message texts, and no secrets.
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Signal } from '../base/signal.ts'
+import type { Config, Reloaded } from '../config/index.ts'
 import { type LogFile, openLogFile } from '../store/index.ts'
-import type { Config } from './config.ts'
-import type { Reloaded } from './live.ts'
 
 export interface OpenLog {
   readonly log: Logger
-  /** From now on the lines are kept in files of this folder as well, unless that is off. To be called once the folder is ours alone. */
+  /** From now on also writes the lines to files in this folder, unless that is off. Call it once this process owns the folder. */
   keepIn(dir: string): void
   close(): void
 }
 
 export async function openLog(
-  settings: Config['log'],
+  settings: Config['views']['log'],
   scrub: (line: string) => string,
   out: NodeJS.WriteStream,
 ): Promise<OpenLog> {
@@ -23,7 +22,7 @@ export async function openLog(
   const keptFrom = settings.file === null ? Number.POSITIVE_INFINITY : numberOf(settings.file)
   let file: LogFile | null = null
   const destination: DestinationStream & { lastLevel: number } = {
-    // Asks pino for the level of each line, as the two may have different ones.
+    // Makes pino set `lastLevel` for each line, since output and file may have different levels.
     [Symbol.for('pino.metadata')]: true,
     lastLevel: 0,
     write(line) {
@@ -38,7 +37,7 @@ export async function openLog(
     log,
     keepIn(dir) {
       if (settings.file === null) return
-      const failed = (error: unknown) => log.warn({ why: String(error) }, 'the log is not kept in its file')
+      const failed = (error: unknown) => log.warn({ why: String(error) }, 'the log file cannot be written')
       file = openLogFile({ dir, now: Date.now, failed })
     },
     close: () => file?.close(),
@@ -59,25 +58,27 @@ async function prettyStream(out: NodeJS.WriteStream) {
   })
 }
 
-/** What happens, as log lines. */
+/** Writes each signal as a log line. */
 export function logSignal(log: Logger, signal: Signal): void {
-  // The words of a turn are for its timeline alone.
+  // The texts of a turn are only for its timeline.
   if (signal.type === 'turn-asked') return
   const { type, ...all } = signal
-  const isTold = ([name, value]: [string, unknown]) => name !== 'label' && value !== null && value !== ''
-  const told = Object.entries(all).filter(isTold)
-  // Until when something waits is for people; all other numbers are lengths and counts.
-  const fields = Object.fromEntries(told.map(([name, value]) => [name, name === 'until' ? timeOf(value) : value]))
+  const isLogged = ([name, value]: [string, unknown]) => name !== 'label' && value !== null && value !== ''
+  const entries = Object.entries(all).filter(isLogged)
+  // `until` is a time for people to read; all other numbers are durations and counts.
+  const fields = Object.fromEntries(entries.map(([name, value]) => [name, name === 'until' ? timeOf(value) : value]))
   const name = type.replaceAll('-', ' ')
   switch (type) {
     case 'event-refused':
       return log.warn(signal.why === 'stranger' ? { ...fields, see: 'npx aetheel pair list' } : fields, name)
     case 'event-set-aside':
-    case 'letter-refused':
-    case 'letter-delayed':
+    case 'delivery-refused':
+    case 'delivery-delayed':
     case 'session-lost':
     case 'turn-put-off':
+    case 'turn-troubled':
     case 'turn-moved':
+    case 'backend-cooldown':
     case 'warm-trouble':
     case 'workspace-trouble':
     case 'chat-lost':
@@ -88,11 +89,12 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'chat-ready':
     case 'chat-catching-up':
     case 'chat-caught-up':
+    case 'heartbeats-missing':
       return log.info(fields, name)
     case 'job-skipped':
       return signal.why === 'over-budget' ? log.warn(fields, name) : log.debug(fields, name)
     case 'draft-lost':
-    case 'letter-sent':
+    case 'delivery-sent':
     case 'turn-spoke':
     case 'turn-acted':
       return log.debug(fields, name)
@@ -108,7 +110,7 @@ export function logSignal(log: Logger, signal: Signal): void {
 const timeOf = (at: unknown): unknown =>
   typeof at === 'number' && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : at
 
-/** An edit of config.json while we run. */
+/** Called when config.json was edited while the gateway runs. */
 export function logReload(log: Logger, reloaded: Reloaded): void {
   if (!reloaded.ok) log.warn({ why: reloaded.why }, 'configuration has mistakes; the last good one stays')
   else if (reloaded.applied.length + reloaded.later.length > 0)

@@ -1,16 +1,16 @@
-// The gateway as a process: on its own until it is stopped, or inside another command.
+// The gateway as a process: standalone until it is stopped, or inside another command.
 import { fstatSync } from 'node:fs'
 import type { ConfigTexts } from '../base/config-files.ts'
+import { createKnownSecrets, type Loaded, showProblems } from '../config/index.ts'
 import { killEverything } from '../run/index.ts'
-import { type Loaded, secretsOf, showProblems } from './config.ts'
-import { CannotStart, openGateway, type StartedGateway } from './gateway.ts'
-import { openKnownSecrets } from './known-secrets.ts'
+import { CannotStart } from './cannot-start.ts'
+import { openGateway, type StartedGateway } from './gateway.ts'
 import { openLog } from './log.ts'
-import { howToBecomeOwner } from './owner.ts'
+import { howToBecomeOwner } from './ownerless.ts'
 
 type Ready = Extract<Loaded, { ok: true }>
 
-/** Runs the gateway until it is stopped; the exit code. */
+/** Runs the gateway until it is stopped. Resolves with the exit code. */
 export async function startGateway(load: (instead?: ConfigTexts) => Promise<Loaded>): Promise<number> {
   const loaded = await load()
   for (const warning of loaded.warnings) process.stderr.write(`aetheel: warning: ${warning}\n`)
@@ -21,9 +21,13 @@ export async function startGateway(load: (instead?: ConfigTexts) => Promise<Load
     return loaded.problems.every(({ from }) => from === 'flag') ? 2 : 1
   }
   const stop = stopOnSignals()
-  const secrets = secretsAtFirst(loaded)
-  const { log, keepIn, close } = await openLog(loaded.config.log, secrets.hide, process.stderr as NodeJS.WriteStream)
-  // The last line of a log that ends in the middle of something.
+  const secrets = await createKnownSecrets(loaded.secrets)
+  const { log, keepIn, close } = await openLog(
+    loaded.config.views.log,
+    secrets.hide,
+    process.stderr as NodeJS.WriteStream,
+  )
+  // So that the log of a crash ends with the reason.
   process.on('uncaughtExceptionMonitor', error => log.fatal({ err: error }, 'crashed'))
   try {
     const anyPort = !loaded.isSet('http.port')
@@ -33,7 +37,7 @@ export async function startGateway(load: (instead?: ConfigTexts) => Promise<Load
     return 0
   } catch (error) {
     if (!(error instanceof CannotStart)) throw error
-    // Asked to stop before it was up: what was cut off on the way is no failure.
+    // It was asked to stop before it was up, so an interrupted start is not a failure.
     if (stop.aborted) return 0
     process.stderr.write(`aetheel: ${error.message}\n`)
     return 1
@@ -50,8 +54,8 @@ export async function embedGateway(
 ): Promise<StartedGateway> {
   process.on('exit', killEverything)
   for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
-  const secrets = secretsAtFirst(loaded)
-  const quiet = { ...loaded.config.log, level: 'error' } as const
+  const secrets = await createKnownSecrets(loaded.secrets)
+  const quiet = { ...loaded.config.views.log, level: 'error' } as const
   const { log, keepIn, close } = await openLog(quiet, secrets.hide, process.stderr as NodeJS.WriteStream)
   try {
     const embedded = await openGateway({ loaded, load, log, secrets, keepLog: keepIn, anyPort: false }, signal)
@@ -63,7 +67,7 @@ export async function embedGateway(
   }
 }
 
-/** The first signal asks to stop in good order, the second leaves at once; either way no child stays behind. */
+/** The first signal stops in good order, the second exits immediately. Either way no child process is left behind. */
 function stopOnSignals(): AbortSignal {
   const stop = new AbortController()
   process.on('exit', killEverything)
@@ -75,8 +79,6 @@ function stopOnSignals(): AbortSignal {
   return stop.signal
 }
 
-const secretsAtFirst = ({ config, environment }: Ready) => openKnownSecrets(secretsOf(config, environment))
-
 function welcome({ url, token, backend, note, ownerless }: StartedGateway, isKept: boolean): string {
   const key = isKept ? '' : `?token=${encodeURIComponent(token)}`
   const links = `  WebChat  ${url}/chat${key}\n  Control  ${url}/${key}\n`
@@ -85,12 +87,12 @@ function welcome({ url, token, backend, note, ownerless }: StartedGateway, isKep
   return `${ready}${howToBecomeOwner(ownerless)}${end}`
 }
 
-/** The journal of systemd is kept, and others than the owner may read it. The variable alone says nothing: terminals inherit it. */
+/** systemd keeps its journal, and other users may read it. The variable alone proves nothing, because terminals inherit it. */
 function isJournal(fd: number): boolean {
   try {
     const { dev, ino } = fstatSync(fd)
     return process.env.JOURNAL_STREAM === `${dev}:${ino}`
   } catch {
-    return false // it is closed
+    return false // stdout is closed
   }
 }

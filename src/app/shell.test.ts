@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-test('what it printed is told; what failed, said too much or cannot be run is not ok', async () => {
+test('the output is returned; a command that fails, prints too much or cannot be run is not ok', async () => {
   expect(await runShell('pwd; cat', dir, never)).toEqual({ ok: true, output: `${dir}\n` })
   expect(await runShell('echo no >&2; exit 3', dir, never)).toEqual({ ok: false, output: 'no\n' })
   expect(await runShell('yes | head -c 3000000', dir, never)).toMatchObject({ ok: false })
@@ -21,7 +21,7 @@ test('what it printed is told; what failed, said too much or cannot be run is no
   expect(await runShell('echo "$SECRET_OF_TESTS"', dir, never)).toEqual({ ok: true, output: '\n' })
 })
 
-test('told to stop it ends at once, with all that it has started', async () => {
+test('when aborted it ends immediately, with all its child processes', async () => {
   const stop = new AbortController()
   const running = runShell(`sh -c 'sleep 300; echo ${dir}'; sleep 300`, dir, stop.signal)
   await expect.poll(() => processesWith(dir).length).toBeGreaterThan(1)

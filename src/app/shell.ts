@@ -1,4 +1,4 @@
-// A command line of the owner's, for looking whether there is anything new.
+// Runs a shell command of the owner's, for the pre-check of a job.
 import { spawn } from 'node:child_process'
 
 const mostBytes = 1024 * 1024
@@ -8,17 +8,20 @@ interface Ended {
   readonly output: string
 }
 
-/** In the workspace, with a plain environment, until the signal; then all that it has started goes with it. Never rejects. */
+/** Runs in the workspace with a minimal environment until the signal, then kills everything it has started. Never rejects. */
 export function runShell(command: string, cwd: string, signal: AbortSignal): Promise<Ended> {
   if (signal.aborted) return Promise.resolve(failed('stopped before it began'))
   const { PATH = '', HOME = '', LANG = 'C.UTF-8' } = process.env
   return new Promise(resolve => {
-    // A group of its own, to be ended as one. Nothing to read: a command that asks would wait for ever.
+    // Its own process group, to be killed as a whole. No stdin: a command that prompts would wait forever.
     const child = spawn('/bin/sh', ['-c', command], {
       ...{ cwd, env: { PATH, HOME, LANG }, detached: true },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const said: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
+    child.on('error', error => resolve(failed(error.message)))
+    // Without file descriptors for the pipes, there is only the error event.
+    if (child.stdio === undefined) return
+    const chunks: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
     let bytes = 0
     const end = (ended: Ended) => {
       signal.removeEventListener('abort', stopped)
@@ -36,10 +39,9 @@ export function runShell(command: string, cwd: string, signal: AbortSignal): Pro
       child[name].on('data', (chunk: Buffer) => {
         bytes += chunk.length
         if (bytes > mostBytes) cutShort('it printed too much')
-        else said[name].push(chunk)
+        else chunks[name].push(chunk)
       })
-    const text = (name: 'stdout' | 'stderr') => Buffer.concat(said[name]).toString('utf8')
-    child.on('error', error => end(failed(error.message)))
+    const text = (name: 'stdout' | 'stderr') => Buffer.concat(chunks[name]).toString('utf8')
     child.on('close', code =>
       end(code === 0 ? { ok: true, output: text('stdout') } : failed(text('stderr').slice(0, 500))),
     )

@@ -1,31 +1,31 @@
-// What happened, for the owner's window: a running list, and one event opened as a timeline.
+// What Mission Control shows: the activity list, the timeline of one event, usage and the overview.
 import type { Usage } from './agent.ts'
 import type { LaneKey } from './event.ts'
 
 export interface ActivityEntry {
-  /** Grows, also over restarts. */
+  /** Increases, also across restarts. */
   readonly id: number
   readonly at: number
   /** The name of the signal. */
   readonly type: string
   readonly level: 'info' | 'warn'
-  /** The event it is about; null: none. */
+  /** The event the entry is about; null if none. */
   readonly event: number | null
   readonly lane: LaneKey | null
-  /** In words, without what people said. */
+  /** A plain sentence. Never contains what people wrote. */
   readonly text: string
 }
 
 export interface Activity {
-  /** The newest first; before that id, if one is given. From memory as far as that goes (200), then from the file (2000). */
+  /** Newest first; with `before`, only older entries. The newest 200 come from memory, the rest (up to 2000) from the file. */
   list(before: number | null, most: number): Promise<readonly ActivityEntry[]>
-  /** Those after that id which are still in memory, oldest first. */
+  /** Entries after that id that are still in memory, oldest first. */
   after(id: number): readonly ActivityEntry[]
-  /** Told of each new one. What it returns ends that. */
+  /** Calls the listener for each new entry. Call the returned function to stop. */
   follow(listener: (entry: ActivityEntry) => void): () => void
 }
 
-/** One moment in the life of an event: `queued`, `began`, `first word`, `tool`, `ended`, `sent`, … */
+/** One step of an event: `queued`, `began`, `first word`, `tool`, `ended`, `sent`, … */
 export interface Step {
   readonly at: number
   readonly what: string
@@ -41,12 +41,12 @@ export interface EventView {
   readonly at: number
   readonly endedAt: number | null
   readonly attempts: number
-  /** What was asked, and what was answered in the chat; null: nothing (yet). */
+  /** The prompt, and the answer in the chat; null while there is none. */
   readonly asked: string
   readonly answer: string | null
   readonly person: string | null
   readonly steps: readonly Step[]
-  /** The exact words that the agent was given, as long as they are kept. */
+  /** The exact prompt that the agent got, for as long as it is stored. */
   readonly prompt: {
     readonly backend: string
     readonly model: string | null
@@ -57,9 +57,9 @@ export interface EventView {
 }
 
 export interface UsageDay {
-  /** `2026-11-16`, on the owner's wall. */
+  /** `2026-11-16`, in the owner's time zone. */
   readonly day: string
-  /** The lane, and `agent` for all sub-agents; null: one of those that are too many to be told apart. */
+  /** The lane; `agent` for all sub-agents; null for the channels that are summed up because there are too many to list. */
   readonly channel: string | null
   readonly source: string
   readonly backend: string
@@ -68,27 +68,27 @@ export interface UsageDay {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly costUsd: number | null
-  /** How many of the turns said something. */
+  /** How many of the turns produced text. */
   readonly spoke: number
-  /** The mean of those that spoke; null: none did. */
+  /** The mean over the turns that produced text; null if none did. */
   readonly firstWordMs: number | null
 }
 
 export interface UsageReport {
   readonly days: readonly UsageDay[]
-  /** What people call a channel, for those where that is known: `#general of Our Server`. */
+  /** Names of channels where known: `#general of Our Server`. */
   readonly names: Readonly<Record<string, string>>
 }
 
-/** What runs now. */
+/** An event whose turn is running. */
 export interface RunningEvent {
   readonly event: number
   readonly lane: LaneKey
   readonly kind: string
-  /** Null: it is about to begin. */
+  /** Null: the turn is about to start. */
   readonly backend: string | null
   readonly since: number
-  /** What was asked, its beginning. */
+  /** The beginning of the message. */
   readonly text: string
 }
 
@@ -97,15 +97,15 @@ export interface WaitingEvent {
   readonly lane: LaneKey
   readonly kind: string
   readonly at: number
-  /** Not before that time; null: as soon as its turn comes, or somebody asks for it. */
+  /** The event starts no earlier than this; null: as soon as it is its turn, or when the lane is woken. */
   readonly notBefore: number | null
   readonly position: number
   readonly text: string
 }
 
-/** What changes from second to second. */
+/** The part of the overview that changes every second. */
 export interface Pulse {
-  /** As /api/status has it. */
+  /** The same as /api/status. */
   readonly status: object
   readonly running: readonly RunningEvent[]
 }
@@ -115,24 +115,24 @@ export interface Overview extends Pulse {
   readonly today: {
     readonly turns: number
     readonly failed: number
-    /** Null: none of these turns told what it cost. */
+    /** Null: none of these turns reported a cost. */
     readonly costUsd: number | null
     readonly inputTokens: number
     readonly outputTokens: number
   }
-  /** The latest warnings of the day, the newest first. */
+  /** Today's latest warnings, newest first. */
   readonly failures: readonly ActivityEntry[]
   readonly next: readonly { readonly job: string; readonly at: number }[]
 }
 
-/** What the owner's window asks for. */
-export interface MissionDesk {
+/** What Mission Control needs from the gateway. */
+export interface MissionControl {
   readonly activity: Activity
-  /** Told of each file of the workspace that changes, by its name in it. What it returns ends that. */
+  /** Calls the listener with the name of each workspace file that changes. Call the returned function to stop. */
   followFiles(listener: (file: string) => void): () => void
   pulse(): Pulse
   overview(): Promise<Overview>
   event(id: number): EventView | null
-  /** Of the last days, today among them. */
+  /** Of the last days, including today. */
   usage(days: number): Promise<UsageReport>
 }

@@ -1,21 +1,21 @@
-// One turn of one agent: what a backend is asked and what it tells back.
+// One turn of one agent: what a backend is given, and the events it reports.
 
 export interface Turn {
   readonly prompt: string
   readonly systemPrompt: string
-  /** `resume: false` asks for a new session under this id, where the backend can choose its ids. Null: none wanted. */
+  /** `resume: false` asks for a new session with this id, if the backend accepts ids. Null: no session is wanted. */
   readonly session: { readonly id: string; readonly resume: boolean } | null
   readonly model: string | null
   readonly maxTurns: number
   readonly allowedTools: readonly string[]
   readonly permissionMode: PermissionMode
-  /** MCP servers of the user, for this backend as well. */
+  /** The user's MCP servers; every backend gets them. */
   readonly mcpServers: readonly McpServer[]
   /** Where the agent works: the workspace. */
   readonly workingDir: string
 }
 
-/** As `mcp.servers` in config.json names it: a program that is started, or an address that is called. */
+/** As in `mcp.servers` of config.json: a program to start, or a URL to call. */
 export type McpServer =
   | {
       readonly name: string
@@ -25,7 +25,7 @@ export type McpServer =
     }
   | { readonly name: string; readonly url: string; readonly headers: Readonly<Record<string, string>> }
 
-/** What nobody has to wish for. */
+/** Used when no other limit is set. */
 export const defaultMaxTurns = 25
 
 export const permissionModes = ['bypassPermissions', 'acceptEdits', 'plan', 'default'] as const
@@ -34,12 +34,12 @@ export type PermissionMode = (typeof permissionModes)[number]
 export const backendNames = ['claude', 'codex', 'gemini', 'opencode', 'pi', 'claude-sdk', 'echo'] as const
 export type BackendName = (typeof backendNames)[number]
 
-/** Not set means claude; a name that we do not know throws and lists the ones we do. */
+/** Undefined means claude; an unknown name throws an error that lists the known ones. */
 export function resolveBackendName(raw: string | undefined): BackendName {
   if (raw === undefined) return 'claude'
   const known = backendNames.find(name => name === raw)
   if (known === undefined)
-    throw new RangeError(`unknown backend ${JSON.stringify(raw)}; known are ${backendNames.join(', ')}`)
+    throw new RangeError(`unknown backend ${JSON.stringify(raw)}; use one of ${backendNames.join(', ')}`)
   return known
 }
 
@@ -50,80 +50,114 @@ export type FailureReason =
   | 'rate-limited'
   | 'overloaded'
   | 'refused'
+  | 'unknown-model'
   | 'timed-out'
   | 'max-turns'
   | 'crashed'
   | 'unreadable'
+  /** This machine had no file descriptors, processes or memory left to start it: nothing was run. */
+  | 'no-room'
   | 'stopped'
 
 export interface Usage {
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Null where the backend does not tell. */
+  /** Null if the backend does not report it. */
   readonly costUsd: number | null
 }
 
 export type Ended =
-  | { readonly type: 'ended'; readonly ok: true; readonly text: string }
+  | {
+      readonly type: 'ended'
+      readonly ok: true
+      /** All text of the turn. */
+      readonly text: string
+      /** The text after the last tool call, if there was text before it. */
+      readonly last?: string
+    }
   | {
       readonly type: 'ended'
       readonly ok: false
       readonly why: FailureReason
       /** For the log and the owner; scrubbed, at most 500 characters. */
       readonly detail: string
-      /** When a limit ends (ms since the epoch), where the backend tells. */
+      /** When a limit ends (ms since the epoch), if the backend reports it. */
       readonly until?: number
     }
 
-/** A run is: started? (text | action | usage)* ended. Exactly one `ended`, it is the last, and nothing is thrown. */
+/**
+ * A run is: started? (stored | text | action | usage | thinking)* ended, with `alive` and `trouble` anywhere before the end. There is
+ * exactly one `ended`, it comes last, and nothing is thrown.
+ */
 export type AgentEvent =
   | { readonly type: 'started'; readonly session: string | null }
+  /** From here on the session contains the prompt, however the turn ends: the prompt must not be sent again. */
+  | { readonly type: 'stored' }
   | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'action'; readonly id: string; readonly label: string; readonly phase: ActionPhase }
-  /** The last one counts. `of`: some CLIs tell what the whole session has used up, not this turn alone. */
+  /** The last one is valid. `of`: some CLIs report the usage of the whole session instead of this turn. */
   | {
       readonly type: 'usage'
       readonly usage: Usage
       readonly of: 'turn' | 'session'
-      /** Which model it was, where the backend tells. */
+      /** The model that was used, if the backend reports it. */
       readonly model: string | null
     }
+  /**
+   * The agent is thinking; its thoughts are not passed on. `quietly`: there may be no more events until it is done, so silence is
+   * normal.
+   */
+  | { readonly type: 'thinking'; readonly quietly: boolean }
+  /** Shows that the backend is alive, nothing else. */
+  | { readonly type: 'alive' }
+  /** A problem that does not end the turn, for the log. Never contains what anybody wrote. */
+  | { readonly type: 'trouble'; readonly why: string }
   | Ended
 
 export type ActionPhase = 'started' | 'ended' | 'failed'
 
 export interface BackendCheck {
   readonly ok: boolean
-  /** Path and version, or what is missing and how to get it. */
+  /** Path and version, or what is missing and how to install it. */
   readonly detail: string
+}
+
+/** Whether a backend knows a model, and which models it has. */
+export interface ModelCheck {
+  readonly known: boolean
+  readonly has: readonly string[]
 }
 
 export interface Backend {
   readonly name: string
-  /** Whether a new session may be given an id of our choice, so that it can be found again after a crash. */
+  /** Whether a new session can be given an id of our choice, so that it can be found again after a crash. */
   readonly takesSessionIds: boolean
   check(signal: AbortSignal): Promise<BackendCheck>
+  /** Missing, or resolves with null: the backend cannot tell before a turn. */
+  checkModel?(model: string, workingDir: string, signal: AbortSignal): Promise<ModelCheck | null>
   run(turn: Turn, signal: AbortSignal): AsyncIterable<AgentEvent>
-  /** What of these wishes it cannot honour, a sentence each. */
+  /** The options of this turn that the backend cannot honour, one sentence each. */
   ignores(turn: Turn): readonly string[]
-  /** Gets a session ready ahead of its next turn, where that is possible. Best effort, never rejects. */
+  /** Prepares a session ahead of its next turn, if possible. Best effort, never rejects. */
   prepare(turn: Turn): Promise<void>
 }
 
-/** How a turn came out, for whoever puts it into words. */
+/** How a turn ended, for the code that writes the answer. */
 export type TurnEnd =
   | {
       readonly type: 'answered'
       readonly text: string
+      /** As in `Ended`. */
+      readonly last?: string
       readonly backend: string
       readonly sessionWasLost: boolean
-      /** Those that were to answer and could not. */
+      /** The backends that should have answered and could not. */
       readonly instead: readonly { readonly backend: string; readonly why: FailureReason }[]
     }
   | { readonly type: 'stopped'; readonly text: string }
   | { readonly type: 'put-off'; readonly why: FailureReason; readonly backend: string; readonly until: number }
   | { readonly type: 'set-aside'; readonly attempts: number }
-  /** A bug of ours. */
+  /** A bug in the gateway. */
   | { readonly type: 'broke'; readonly error: unknown }
   | {
       readonly type: 'failed'
@@ -133,10 +167,10 @@ export type TurnEnd =
       readonly until?: number
     }
 
-/** What the person sees while the turn runs. Best effort: it may lose anything and never throws. */
+/** What the person sees while the turn runs. Best effort: it may drop anything and never throws. */
 export interface Live {
   text(delta: string): void
   action(label: string, phase: ActionPhase): void
-  /** Resolves when nothing of it is on its way any more. */
+  /** Resolves when nothing is being sent any more. */
   close(): Promise<void>
 }

@@ -1,14 +1,17 @@
-// The two files of settings: config.json belongs to people, bot-config.json is what the Settings page writes.
+// The two configuration files: people edit config.json; the Settings page writes bot-config.json.
 
 export const configFiles = ['config.json', 'bot-config.json'] as const
 export type ConfigFileName = (typeof configFiles)[number]
 
-/** Texts that count instead of what stands in the files. */
+/** Texts to use instead of the contents of the files. */
 export type ConfigTexts = Readonly<Partial<Record<ConfigFileName, string>>>
 
 export const isConfigFile = (file: string): file is ConfigFileName => configFiles.some(name => name === file)
 
-/** Of a path within the workspace: hidden files, our own state, and the files of settings with all their copies, in which there may be secrets. */
+/**
+ * For a path within the workspace: hidden files, the gateway's own state, and the configuration files with all their copies, which may
+ * contain secrets.
+ */
 export const isPrivateFile = (path: string): boolean =>
   configFiles.some(name => path.toLowerCase().startsWith(name)) ||
   path.split(/[\\/]/).some(part => part.startsWith('.') && part !== '.')

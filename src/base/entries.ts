@@ -1,25 +1,26 @@
-// Entries of a markdown file that people write: a heading, then `Key: value` lines. Jobs, hooks and webhooks are written so.
+// Entries of a markdown file that people write: a heading, then `Key: value` lines. Used for jobs, hooks and webhooks.
+import { type Fence, fenceAfter } from './fence.ts'
 
 export interface Entry {
   readonly name: string
-  /** By key in lower case. A value goes on over the following lines until the next key or heading, unless its key is `single`. */
+  /** By key in lower case. A value continues over the following lines until the next key or heading, unless its key is `single`. */
   readonly fields: ReadonlyMap<string, string>
-  /** What belongs to no key. */
+  /** Text that belongs to no key. */
   readonly text: string
-  /** Where its heading stands, counted from 1. */
+  /** The line of its heading, counted from 1. */
   readonly line: number
 }
 
 export interface EntryShape {
-  /** The `## Heading` under which the entries stand as `### name`; null: they are the `## name` headings of the file. */
+  /** The `## Heading` that contains the entries as `### name`; null: the entries are the `## name` headings of the file. */
   readonly section: string | null
-  /** In lower case; a line with any other word and a colon belongs to the value before it. */
+  /** In lower case. A line with any other word and a colon belongs to the value before it. */
   readonly keys: readonly string[]
-  /** Those of the keys whose value ends with its line. */
+  /** The keys whose value ends with its line. */
   readonly single?: readonly string[]
 }
 
-/** In the order of the file. Two of one name are both there: whoever reads them decides. */
+/** In file order. Two entries with the same name are both returned: the caller decides. */
 export function readEntries(markdown: string, shape: EntryShape): readonly Entry[] {
   const lines = linesOf(markdown)
   return spansOf(lines, shape).map(({ name, start, end }) => ({
@@ -29,7 +30,10 @@ export function readEntries(markdown: string, shape: EntryShape): readonly Entry
   }))
 }
 
-/** The same text with the entries of that name taken out, or with `written` (see `printEntry`) in place of the first of them, else at the end. */
+/**
+ * Returns the text without the entries of that name, or with `written` (see `printEntry`) in place of the first of them, or at the end
+ * if there is none.
+ */
 export function withEntry(markdown: string, shape: EntryShape, name: string, written: string | null): string {
   const lines = linesOf(markdown)
   const spans = spansOf(lines, shape)
@@ -43,7 +47,10 @@ export function withEntry(markdown: string, shape: EntryShape, name: string, wri
   return `${before}${ours ?? ''}${ours === undefined || after === '' ? '' : end}${after}`
 }
 
-/** The same text with one `single` field of the first entry of that name set, right below the heading if it is new, or taken out (null). */
+/**
+ * Returns the text with one `single` field of the first entry of that name set (right below the heading if it is new) or removed
+ * (null).
+ */
 export function withField(
   markdown: string,
   shape: EntryShape,
@@ -65,7 +72,7 @@ export function withField(
   return `${ended(before, end)}${key}: ${value}${end}${after}`
 }
 
-/** As `readEntries` reads it back, whatever the values hold. The name is one line. A value is read back trimmed. */
+/** `readEntries` reads it back unchanged, whatever the values contain. The name is one line. Values are trimmed. */
 export function printEntry(shape: EntryShape, name: string, fields: Readonly<Record<string, string | null>>): string {
   const given = Object.entries(fields).flatMap(([key, value]) =>
     value === null ? [] : [printField(shape, key, value)],
@@ -79,7 +86,7 @@ const depthOf = ({ section }: EntryShape) => (section === null ? 2 : 3)
 
 interface Span {
   readonly name: string
-  /** Lines from `start`, its heading, up to, not including, `end`. */
+  /** The lines from `start` (the heading) up to but not including `end`. */
   readonly start: number
   readonly end: number
 }
@@ -112,7 +119,7 @@ function* headingsOf(lines: readonly string[]): Generator<{ level: number; title
   }
 }
 
-/** By hand where a pattern would go back and forth over a long row of blanks. */
+/** Written without a regular expression, which would backtrack over a long run of blanks. */
 function headingOf(line: string): { level: number; title: string } | null {
   const [all = '', signs = ''] = /^\uFEFF? {0,3}(#{1,6})(?=\s|$)/.exec(line) ?? []
   if (signs === '') return null
@@ -123,30 +130,27 @@ function headingOf(line: string): { level: number; title: string } | null {
   return { level: signs.length, title: closed ? title.slice(0, end).trim() : title }
 }
 
-/** Tells line by line whether it belongs to a code fence or a comment, in which nothing is a heading or a key. */
+/** Tells for each line whether it is part of a code fence or a comment, where nothing is a heading or a key. */
 function blocks(): {
   (line: string): boolean
-  /** What would end the block that is open; null: none is. */
+  /** The line that would end the open block; null: no block is open. */
   closing(): string | null
 } {
-  let fence: string | null = null
+  let fence: Fence | null = null
   let comment = false
   const opaque = (line: string): boolean => {
     if (comment) {
       comment = !line.includes('-->')
       return true
     }
-    const [, marks, rest = ''] = /^ {0,3}(`{3,}|~{3,})([^\n]*)/.exec(line) ?? []
-    if (fence !== null) {
-      if (marks?.startsWith(fence) && rest.trim() === '') fence = null
-      return true
-    }
-    if (marks !== undefined && !(marks.startsWith('`') && rest.includes('`'))) fence = marks
-    else if (/^ {0,3}<!--/.test(line)) comment = !line.includes('-->')
-    else return false
+    const before = fence
+    fence = fenceAfter(line, before)
+    if (before !== null || fence !== null) return true
+    if (!/^ {0,3}<!--/.test(line)) return false
+    comment = !line.includes('-->')
     return true
   }
-  return Object.assign(opaque, { closing: () => (comment ? '-->' : fence) })
+  return Object.assign(opaque, { closing: () => (comment ? '-->' : (fence?.marks ?? null)) })
 }
 
 function fieldsOf(body: readonly string[], shape: EntryShape): Pick<Entry, 'fields' | 'text'> {
@@ -157,7 +161,7 @@ function fieldsOf(body: readonly string[], shape: EntryShape): Pick<Entry, 'fiel
   for (const line of body) {
     const inside = opaque(line)
     const found = inside ? null : keyOf(line, shape.keys)
-    // The first value of a key counts; a second is part of the text it stands in.
+    // The first value of a key is used; a second one is part of the text around it.
     if (!found || values.has(found.key)) {
       open.push(inside ? line : unguarded(line, shape))
       continue
@@ -181,13 +185,13 @@ function printField(shape: EntryShape, key: string, value: string): string {
   const lines = value.split(/\r?\n/)
   const whole = blocks()
   for (const line of lines) whole(line)
-  // A block that the value does not end would swallow what follows in the file: then none may begin.
+  // A block that the value does not close would swallow the rest of the file, so in that case no block may start.
   const closed = whole.closing() === null
   const opaque = blocks()
   return `${key}:\n${lines.map(line => `${closed && opaque(line) ? line : guarded(line, shape)}\n`).join('')}`
 }
 
-/** A backslash before what would be read as a heading, a key or the beginning of a block; `unguarded` takes it away. */
+/** Puts a backslash before anything that would be read as a heading, a key or the start of a block; `unguarded` removes it. */
 const guarded = (line: string, shape: EntryShape) => (speaks(line, shape) ? line.replace(/^\s*/, '$&\\') : line)
 const unguarded = (line: string, shape: EntryShape) =>
   /^\s*\\/.test(line) && speaks(line, shape) ? line.replace('\\', '') : line
@@ -209,7 +213,7 @@ function appended(lines: readonly string[], shape: EntryShape, written: string):
   return `${joined(lines.slice(0, next.at), written, end)}${end}${lines.slice(next.at).join('')}`
 }
 
-/** With a blank line between, and not inside of a block that nobody closed. */
+/** Separated by a blank line, and not inside a block that was never closed. */
 function joined(lines: readonly string[], after: string, end: string): string {
   const opaque = blocks()
   for (const line of lines) opaque(line)

@@ -1,4 +1,4 @@
-// What can wake the agent: the events, where they come from and how they are accepted.
+// Events: what triggers the agent, where events come from and how they are accepted.
 
 /** One conversation: events of a lane run one at a time, in order of arrival. */
 export type LaneKey = string
@@ -22,24 +22,24 @@ export interface Attachment {
   readonly path: string
   readonly bytes: number
   readonly type: string
-  /** By which it can be fetched again, in WebChat. */
+  /** The id for downloading it again in WebChat. */
   readonly id?: string
-  /** Why it could not be fetched; then there is nothing at the path. */
+  /** Why it could not be downloaded; then there is nothing at the path. */
   readonly missing?: string
 }
 
-/** As whom and where somebody speaks on a platform that anybody can write to: what the gate decides by. */
-export interface Standing {
+/** Who writes, and where, on a platform that is open to anybody. The gate decides by this. */
+export interface Sender {
   readonly chat: string
   readonly user: string
   readonly roles: readonly string[]
-  /** The channel, also for a thread in it. */
+  /** The channel; for a thread, the channel it is in. */
   readonly channel: string
   /** Null: a direct message. */
   readonly guild: string | null
-  /** What people call the place, such as `#general of Our Server`. */
+  /** The name of the place, such as `#general of Our Server`. */
   readonly where: string
-  /** When it was written (milliseconds since the epoch), where it may reach us much later; missing: just now. */
+  /** When it was written (ms since the epoch), if it may reach us much later; missing: just now. */
   readonly at?: number
 }
 
@@ -52,7 +52,7 @@ export interface Message {
   readonly attachments?: readonly Attachment[]
 }
 
-/** Something asked of the gateway itself, which is answered the moment it comes. */
+/** A request to the gateway itself, which is answered immediately. */
 export interface Command extends Omit<Message, 'kind'> {
   readonly kind: 'command'
 }
@@ -71,84 +71,87 @@ export interface Cron {
 
 export interface Hook {
   readonly kind: 'hook'
-  readonly name: 'startup' | 'shutdown' | 'agent_begin' | 'agent_stop'
+  /** `boot`: the instructions of boot.md at the first start. */
+  readonly name: 'boot' | 'startup' | 'shutdown' | 'agent_begin' | 'agent_stop'
   readonly instruction: string
 }
 
 export interface Webhook {
   readonly kind: 'webhook'
   readonly name: string
-  /** `{{payload}}` stands for what was sent. */
+  /** `{{payload}}` is replaced by the payload. */
   readonly instruction: string
-  /** As it came: anybody may have written it. */
+  /** As received: anybody may have written it. */
   readonly payload: string
 }
 
-/** What a sub-agent is to do. */
+/** The task of a sub-agent. */
 export interface Assignment {
   readonly kind: 'assignment'
   /** The sub-agent's id. */
   readonly agent: string
   readonly name: string
   readonly instruction: string
-  /** 1: of a conversation; 2: of a sub-agent of one. */
+  /** 1: started by a conversation; 2: started by a sub-agent of a conversation. */
   readonly depth: number
-  /** Who gets the report: whoever started it, or asked it further. */
+  /** Who gets the report: whoever started the sub-agent, or asked it a further question. */
   readonly reportTo: ReportTo
 }
 
 export interface ReportTo {
   readonly lane: LaneKey
-  /** Where people see what is made of it; null: it goes to a sub-agent. */
+  /** Where people see the result; null: it goes to a sub-agent. */
   readonly place: Place | null
 }
 
-/** What a sub-agent hands back to its parent's lane. */
+/** The result that a sub-agent returns to its parent's lane. */
 export interface Report {
   readonly kind: 'report'
   readonly agent: string
   readonly name: string
   readonly text: string
-  /** False: it failed or was stopped, and the text says how. */
+  /** False: it failed or was stopped; the text says how. */
   readonly ok: boolean
 }
 
-export type Happening = Message | Command | Heartbeat | Cron | Hook | Webhook | Assignment | Report
+export type EventPayload = Message | Command | Heartbeat | Cron | Hook | Webhook | Assignment | Report
 
-/** On whose words something happens. */
-export interface Behalf {
+/** The person on whose behalf a turn runs: the owner or somebody else. */
+export interface Principal {
   readonly owner: boolean
-  /** Null: nobody's in particular. */
+  /** Null: no particular person. */
   readonly person: string | null
 }
 
-/** A backend and a model for one event or one conversation. Null: as it is otherwise. */
-export interface Wish {
+/** A backend and a model for one event or one conversation. Null: no override. */
+export interface ModelOverride {
   readonly backend: string | null
   readonly model: string | null
 }
 
-/** Kinds of work that can have a backend and model of their own. */
+/** Kinds of work that can have their own backend and model. */
 export const tasks = ['default', 'heartbeat', 'cron', 'subagent', 'hook', 'webhook'] as const
 export type Task = (typeof tasks)[number]
 
 export interface NewEvent {
-  /** Makes a redelivery the same event: platform message id, job and due time, delivery id. */
+  /** Identifies a redelivery as the same event: platform message id, job and due time, delivery id. */
   readonly key: string
   readonly lane: LaneKey
-  readonly what: Happening
+  readonly what: EventPayload
   readonly replyTo: Place | null
-  /** Who reports it: `webchat`, `discord`, `cron`, … */
+  /** Where it comes from: `webchat`, `discord`, `cron`, … */
   readonly source: string
-  /** Missing where only the owner can speak. The gate decides who the author is then. */
-  readonly standing?: Standing
-  /** Where the event itself does not tell: for an assignment and a report, whose words began it all. */
-  readonly behalf?: Behalf
-  readonly wish?: Wish
+  /** Missing where only the owner can write. If present, the gate decides who the author is. */
+  readonly sender?: Sender
+  /** Set for events that do not name it themselves: for an assignment and a report, the principal that started it all. */
+  readonly principal?: Principal
+  readonly modelOverride?: ModelOverride
+  /** It was sent while the gateway was offline: it is queued however busy the gateway is after the start. */
+  readonly missed?: true
 }
 
-/** On whose words an event happens. The files of the workspace are the owner's; what a webhook brings is a stranger's. */
-export function behalfOf({ what, behalf }: NewEvent): Behalf {
+/** The principal of an event. Files of the workspace belong to the owner; the payload of a webhook comes from a stranger. */
+export function principalOf({ what, principal }: NewEvent): Principal {
   switch (what.kind) {
     case 'message':
     case 'command':
@@ -161,14 +164,14 @@ export function behalfOf({ what, behalf }: NewEvent): Behalf {
       return { owner: false, person: null }
     case 'assignment':
     case 'report':
-      return behalf ?? { owner: false, person: null }
+      return principal ?? { owner: false, person: null }
     default:
       return what satisfies never
   }
 }
 
-/** What was asked, in the words that came. */
-export function askedOf(what: Happening): string {
+/** The text of the request, as received. */
+export function textOf(what: EventPayload): string {
   switch (what.kind) {
     case 'message':
     case 'command':
@@ -187,13 +190,19 @@ export function askedOf(what: Happening): string {
 
 const backgroundSources = new Set(['heartbeat', 'cron', 'hook', 'webhook', 'agent'])
 
-/** Nobody waits in these lanes (`cron:briefing`, `agent:7`, …): people go first. */
+/** Each hook of an event has its own lane: two that run at the same time must not share a session. */
+export const hookLane = (name: string, event: number): LaneKey => `hook:${name}:${event}`
+
+/** The hook that runs in this lane; null: it is not a hook lane. */
+export const hookOf = (lane: LaneKey): string | null => /^hook:(agent_begin|agent_stop):\d+$/.exec(lane)?.[1] ?? null
+
+/** Nobody waits for an answer in these lanes (`cron:briefing`, `agent:7`, …), so people go first. */
 export const isBackground = (lane: LaneKey): boolean => backgroundSources.has(lane.slice(0, lane.indexOf(':')))
 
 export interface Accepted {
   readonly type: 'accepted'
   readonly id: number
-  /** 0: begins at once; otherwise its place in the queue. */
+  /** 0: starts immediately; otherwise its position in the queue. */
   readonly position: number
 }
 export interface Duplicate {
@@ -203,7 +212,7 @@ export interface Duplicate {
 export interface Refused {
   readonly type: 'refused'
   readonly why: RefusalReason
-  /** In plain words, for the person. */
+  /** A plain sentence for the person. */
   readonly reason: string
 }
 export type RefusalReason =
@@ -215,18 +224,18 @@ export type RefusalReason =
   | 'not-stored'
   | 'not-attached'
   | 'cancelled'
-  /** Not let in; an empty reason means that it was told so before and hears nothing more. */
+  /** The sender is not approved. An empty reason means that they were told before and get no further answer. */
   | 'stranger'
   | 'too-fast'
   | 'over-budget'
 
-/** What became of an edit or a cancellation: where it came to nothing, what waited waits as it was. */
+/** The result of an edit or a cancellation. If it failed, the waiting message is unchanged. */
 export type Changed = { readonly changed: true } | { readonly changed: false; readonly reason: string }
 
 /** Resolves only after the commit: accepted means on disk. */
 export type EventSink = (event: NewEvent) => Promise<Accepted | Duplicate | Refused>
 
-/** Everything that wakes the agent. Its life is a promise, its stop an abort. */
+/** Anything that triggers the agent. It runs until the signal aborts; the promise resolves when it has stopped. */
 export interface EventSource {
   readonly name: string
   run(sink: EventSink, signal: AbortSignal): Promise<void>

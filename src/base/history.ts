@@ -1,15 +1,15 @@
-// One line of a conversation, as shown to people and handed to an agent that lost its session.
-import type { Author, Standing } from './event.ts'
+// One message of a conversation, as shown to people and given to an agent that lost its session.
+import type { Author, Sender } from './event.ts'
 
-export interface Said {
-  /** The platform's id of the message; an answer carries that of the message it answers. */
+export interface PastMessage {
+  /** The platform's id of the message; an answer has the id of the message it answers. */
   readonly id: string
   readonly role: 'user' | 'agent'
   readonly text: string
   readonly at: number
   readonly ok: boolean
-  /** Where anybody can speak: who did. */
-  readonly sender?: { readonly author: Author; readonly standing: Standing }
+  /** Who wrote it, on platforms that are open to anybody. */
+  readonly speaker?: { readonly author: Author; readonly sender: Sender }
   /** Files that came with a message. */
   readonly attachments?: readonly {
     readonly id?: string
@@ -17,7 +17,7 @@ export interface Said {
     readonly bytes: number
     readonly type: string
   }[]
-  /** Files of the workspace that went out with an answer. */
+  /** Workspace files that were sent with an answer. */
   readonly files?: readonly string[]
   readonly state: 'waiting' | 'running' | 'answered' | 'failed' | 'refused'
 }

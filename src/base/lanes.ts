@@ -1,7 +1,7 @@
-// Durable lanes: strict order inside a lane, lanes side by side. One machine, used twice (inbox and outbox).
+// Durable lanes: strict order within a lane, lanes run in parallel. One implementation, used twice (inbox and outbox).
 import type { LaneKey } from './event.ts'
 
-export type Box = 'in' | 'out'
+export type QueueName = 'in' | 'out'
 
 export type Put =
   | { readonly type: 'accepted'; readonly id: number; readonly position: number }
@@ -15,19 +15,21 @@ export interface Taken<Item> {
   readonly item: Item
   /** Milliseconds since the epoch; never earlier than that of the item before. */
   readonly at: number
-  /** Counted when the item was taken, on disk: 1 for the first time. Starts anew after an orderly `later`. */
+  /** Counted on disk when the item is taken: 1 for the first time. Starts over after an orderly `later`. */
   readonly attempt: number
-  /** How often this item was put off with `retry`. */
+  /** How often this item was deferred with `retry`. */
   readonly retries: number
-  /** True when the last attempt was cut off (crash, kill) and did not end by itself. */
+  /** True if the last attempt was interrupted (crash, kill) and did not end by itself. */
   readonly interrupted: boolean
-  /** Items answered together with this one (COLLECT): older first; this one is the newest. */
+  /** An earlier attempt ended in an orderly way with `later`. */
+  readonly putOff: boolean
+  /** Items answered together with this one (COLLECT), oldest first; this one is the newest. */
   readonly earlier: readonly { readonly id: number; readonly key: string; readonly item: Item }[]
 }
 
-/** Something for the other box, stored in the same commit as the outcome. */
+/** An item for the other queue, stored in the same commit as the outcome. */
 export interface FollowUp {
-  readonly box: Box
+  readonly queue: QueueName
   readonly lane: LaneKey
   readonly key: string
   readonly item: unknown
@@ -37,13 +39,13 @@ export interface FollowUp {
 export type Outcome =
   | ({ readonly type: 'done'; readonly followUps?: readonly FollowUp[] } & Afterwards)
   | ({ readonly type: 'failed'; readonly why: string; readonly followUps?: readonly FollowUp[] } & Afterwards)
-  /** Put off until `at` (ms; Infinity: until `wake`). `retry` counts it as a retry; otherwise it costs nothing. */
+  /** Deferred until `at` (ms; Infinity: until `wake`). With `retry` it counts as a retry; otherwise it costs no attempt. */
   | { readonly type: 'later'; readonly at: number; readonly retry?: boolean; readonly followUps?: readonly FollowUp[] }
-  /** Cut off by our own stop: the attempt is given back and the item is told it was interrupted next time. */
+  /** Interrupted by our own stop: the attempt is not counted, and the item is marked as interrupted next time. */
   | { readonly type: 'cut' }
 
 interface Afterwards {
-  /** Begins once the end is on disk; the lane goes on when it is over. A kill forgets it. Never rejects. */
+  /** Starts once the end is on disk; the lane continues when it is over. A kill drops it. Never rejects. */
   afterwards?(): Promise<void>
 }
 
@@ -55,7 +57,7 @@ export interface WaitingItem<Item> {
   readonly at: number
   readonly notBefore: number
   readonly position: number
-  /** Its last attempt was cut off. */
+  /** Its last attempt was interrupted. */
   readonly interrupted: boolean
 }
 
@@ -68,39 +70,49 @@ export interface LaneDepth {
 export interface Lanes<Item> {
   /** Resolves once it is on disk (or refused). */
   put(lane: LaneKey, key: string, item: Item): Promise<Put>
-  /** Counts an item that was turned away before it came here, so that every received one has an end; one that is known is not. */
+  /** Counts an item that was rejected before it came here, so that every received item has an end; a known item is not counted again. */
   refuse(lane: LaneKey, key: string): Promise<Extract<Put, { type: 'duplicate' }> | null>
-  /** Whether an item with this key came already. */
+  /** Whether an item with this key was received before. */
   knows(key: string): Promise<boolean>
-  /** Stores an item that is dealt with already, together with what follows from it. Duplicate: its key is known. */
+  /** Stores an item that is already handled, together with its follow-ups. Duplicate: its key is known. */
   file(lane: LaneKey, key: string, item: Item, followUps: readonly FollowUp[]): Promise<'filed' | 'duplicate'>
-  /** Works until the signal, on that lane alone if one is named; resolves when the last handler has ended. What waits stays on disk. */
+  /**
+   * Works until the signal aborts, only on that lane if one is given; resolves when the last handler has ended. Waiting items stay on
+   * disk.
+   */
   work(
     handle: (item: Taken<Item>, signal: AbortSignal) => Promise<Outcome>,
     signal: AbortSignal,
     only?: LaneKey,
   ): Promise<void>
-  /** Edits (or with null: cancels) what waits, together with what follows from it. False: it does not wait (any more). */
+  /** Edits a waiting item (null cancels it), together with its follow-ups. False: it is not waiting (any more). */
   change(key: string, item: Item | null, followUps?: readonly FollowUp[]): Promise<boolean>
-  /** Cancels everything that waits in a lane; returns the keys. */
+  /** Cancels all waiting items of a lane; returns their keys. */
   cancel(lane: LaneKey): Promise<readonly string[]>
-  /** Aborts what runs in a lane. False: nothing runs there. */
+  /** Aborts the running item of a lane. False: nothing is running. */
   stop(lane: LaneKey): boolean
-  /** Whether anything of the lane waits or runs. */
+  /**
+   * While `work` runs, the item in this lane only waits, and another lane may use its slot; its own lane stays occupied. Null: too many
+   * items wait like this already, and `work` was not started.
+   */
+  lend<T>(lane: LaneKey, work: () => Promise<T>): Promise<T | null>
+  /** Whether any item of the lane runs or waits, other than those that let others pass. */
   isBusy(lane: LaneKey): boolean
-  /** Makes what is put off in a lane due now; resolves when the lane has nothing left to do. */
+  /** Makes the deferred items of a lane due now; resolves when the lane has nothing left to do. */
   wake(lane: LaneKey): Promise<void>
   waiting(lane?: LaneKey): Promise<readonly WaitingItem<Item>[]>
+  /** The same for one lane, from memory: the keys, next one first. */
+  positions(lane: LaneKey): readonly { readonly key: string; readonly position: number }[]
   depth(): LaneDepth
-  /** Keys of the items that run now. */
+  /** Keys of the running items. */
   running(): readonly { readonly lane: LaneKey; readonly key: string }[]
-  /** Resolves when nothing waits (other than what is put off) and nothing runs. */
+  /** Resolves when nothing waits (other than deferred items) and nothing runs. */
   drain(): Promise<void>
 }
 
-// ---- what the machine asks of a database: few, coarse, each atomic and on disk once it resolves ----
+// ---- what the lanes need from a database: a few coarse operations, each atomic and on disk once it resolves ----
 
-export interface ShelfRow {
+export interface QueueRow {
   readonly id: number
   readonly lane: LaneKey
   readonly key: string
@@ -112,8 +124,8 @@ export interface ShelfRow {
   readonly notBefore: number
 }
 
-export type ShelfPut =
-  | { readonly type: 'stored'; readonly row: ShelfRow }
+export type StoredPut =
+  | { readonly type: 'stored'; readonly row: QueueRow }
   | { readonly type: 'duplicate'; readonly id: number }
   | { readonly type: 'refused' }
 
@@ -122,21 +134,32 @@ export interface Arrival {
   readonly key: string
   readonly lane: LaneKey
   readonly notBefore: number
+  readonly item: unknown
 }
 
-export interface Shelf {
-  /** On start: what was running waits again, marked as interrupted. Returns everything open, oldest first. */
-  recover(box: Box): Promise<readonly ShelfRow[]>
+export interface QueueStore {
+  /** At the start: running items wait again, marked as interrupted. Returns all open items, oldest first. */
+  recover(queue: QueueName): Promise<readonly QueueRow[]>
   /** `refuse`: counts a refusal unless the key is known. `start`: stored as taken, attempt 1. */
-  put(box: Box, lane: LaneKey, key: string, body: string, how: 'wait' | 'start' | 'refuse'): Promise<ShelfPut>
-  /** Counts the attempts; returns those that still waited. `lightly`: a kill does not undo it, a power cut may. */
-  take(ids: readonly number[], how: 'durably' | 'lightly'): Promise<readonly ShelfRow[]>
+  put(queue: QueueName, lane: LaneKey, key: string, body: string, how: 'wait' | 'start' | 'refuse'): Promise<StoredPut>
+  /** Counts the attempts; returns the items that were still waiting. `lightly`: a kill does not undo it, a power failure may. */
+  take(ids: readonly number[], how: 'durably' | 'lightly'): Promise<readonly QueueRow[]>
   settle(ids: readonly number[], outcome: Outcome): Promise<void>
-  change(box: Box, key: string, body: string | null, followUps?: readonly FollowUp[]): Promise<ShelfRow | null>
-  read(ids: readonly number[]): Promise<readonly ShelfRow[]>
-  knows(box: Box, key: string): Promise<boolean>
-  /** As `put` and `settle` with `done` in one. False: its key is known. */
-  file(box: Box, lane: LaneKey, key: string, body: string, followUps: readonly FollowUp[]): Promise<boolean>
-  /** Told of items that came as a follow-up, after the commit. */
-  watch(box: Box, arrived: (arrival: Arrival) => void): void
+  change(queue: QueueName, key: string, body: string | null, followUps?: readonly FollowUp[]): Promise<QueueRow | null>
+  read(ids: readonly number[]): Promise<readonly QueueRow[]>
+  knows(queue: QueueName, key: string): Promise<boolean>
+  /** `put` and `settle` with `done` in one step. False: its key is known. */
+  file(queue: QueueName, lane: LaneKey, key: string, body: string, followUps: readonly FollowUp[]): Promise<boolean>
+  /** Calls `arrived` for items that came as a follow-up, after the commit. */
+  watch(queue: QueueName, arrived: (arrival: Arrival) => void): void
+}
+
+/** The items of one queue, by how they ended. */
+export interface QueueCounts {
+  readonly received: number
+  readonly waiting: number
+  readonly running: number
+  readonly answered: number
+  readonly refused: number
+  readonly failed: number
 }

@@ -1,39 +1,39 @@
-// The log as it is kept in files, for whoever looks at it later or follows it.
+// The log files as people read and follow them.
 
-/** From the least to the worst. */
+/** From least to most severe. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof logLevels)[number]
 
 export interface LogLine {
   readonly at: number
   readonly level: LogLevel
-  /** Its fixed name. */
+  /** The fixed name of the message. */
   readonly text: string
   readonly fields: Readonly<Record<string, unknown>>
 }
 
 export interface LogQuery {
-  /** This and worse. */
+  /** This level and above. */
   readonly level: LogLevel
-  /** Somewhere in the line, in upper or lower case; empty: any. */
+  /** Anywhere in the line, ignoring case; empty: any line. */
   readonly words: string
-  /** Where an earlier answer ended. Null: the newest. */
+  /** The cursor of an earlier result. Null: start with the newest lines. */
   readonly after: string | null
   readonly most: number
 }
 
 export interface LogPage {
-  /** The newest last. After a cursor the oldest of what came since, else the newest of all. */
+  /** Newest last. With a cursor: the oldest lines after it; otherwise the newest of all. */
   readonly lines: readonly LogLine[]
   readonly cursor: string
   /** There is more after the cursor. */
   readonly more: boolean
-  /** What the cursor was in is gone, so there may be a gap before the first line. */
+  /** The file of the cursor no longer exists, so lines may be missing before the first one. */
   readonly gap: boolean
 }
 
 export interface Logs {
   read(query: LogQuery): Promise<LogPage>
-  /** Whether lines are kept; false: what is there is from before. */
+  /** Whether lines are being written; false: existing lines are old. */
   readonly kept: boolean
 }

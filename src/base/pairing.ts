@@ -1,13 +1,13 @@
-// Pairing: a stranger is shown a code, the owner approves it, and from then on they are known.
+// Pairing: a stranger is shown a code; once the owner approves it, they may talk to the agent.
 
 export interface Person {
   readonly chat: string
   readonly user: string
-  /** Of their own choosing; made harmless. */
+  /** Chosen by the person; sanitized. */
   readonly name: string
 }
 
-/** What the owner has decided about somebody. A guest may speak. */
+/** What the owner decided about a person. A guest may talk to the agent. */
 export type Decision = 'owner' | 'guest' | 'denied'
 
 export interface KnownPerson extends Person {
@@ -16,10 +16,10 @@ export interface KnownPerson extends Person {
   readonly since: number
 }
 
-/** A stranger who holds a code. */
+/** A stranger with a pending code. */
 export interface PairingRequest extends Person {
   readonly code: string
-  /** What people call the place in which they asked. */
+  /** The name of the place where they wrote. */
   readonly where: string
   readonly leftMs: number
 }
@@ -38,22 +38,22 @@ export type Approval =
 
 export type Denial = { readonly type: 'denied'; readonly person: Person } | { readonly type: 'unknown' }
 
-/** Where the owner decides about strangers. */
-export interface PairingDesk {
+/** The owner's decisions about strangers. */
+export interface PairingAdmin {
   list(): Promise<PairingList>
-  /** By the code that they were shown; somebody about whom was decided before, by their user. */
+  /** By the code they were shown; for a person with an earlier decision, by their user. */
   approve(code: string, owner: boolean): Promise<Approval>
-  /** By a code or a user: not let in, not any more, and from then on not answered. */
-  deny(whom: string): Promise<Denial>
+  /** By code or user: the person is not approved (any more) and is not answered from then on. */
+  deny(codeOrUser: string): Promise<Denial>
 }
 
-/** Lists of ids, bare or as `chat:id`. */
+/** Lists of ids, with or without the chat: `id` or `chat:id`. */
 export interface GateRules {
   readonly owners: readonly string[]
   readonly users: readonly string[]
   readonly roles: readonly string[]
   readonly channels: readonly string[]
   readonly guilds: readonly string[]
-  /** Messages per minute and person; 0: as many as they like. The owner is not counted. */
+  /** Messages per minute and person; 0: no limit. Owners have no limit. */
   readonly perMinute: number
 }

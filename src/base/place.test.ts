@@ -1,6 +1,7 @@
 // Places as people write them.
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readPlace } from './place.ts'
+import { placeName, readPlace } from './place.ts'
 
 test('a place names its chat, or belongs to the first that is on', () => {
   const chats = ['discord', 'webchat'] as const
@@ -10,4 +11,13 @@ test('a place names its chat, or belongs to the first that is on', () => {
   expect(readPlace('#1234', chats)).toEqual({ chat: 'discord', conversation: '1234' })
   expect(readPlace('', chats)).toBeNull()
   expect(readPlace(null, chats)).toBeNull()
+})
+
+test('a place that is written in full is read back the same', () => {
+  const text = fc.stringMatching(/^[\w#][\w:. -]{0,20}[\w]$/)
+  fc.assert(
+    fc.property(fc.stringMatching(/^[a-z]+$/), text, (chat, conversation) => {
+      expect(readPlace(placeName({ chat, conversation }), ['webchat'])).toEqual({ chat, conversation })
+    }),
+  )
 })

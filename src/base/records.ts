@@ -1,4 +1,4 @@
-// Facts of the brain, tasks of the board, and what was found to read: small records in JSON files that people and the agent share.
+// Facts, tasks and content items: small records in JSON files that people and the agent share.
 
 export interface Fact {
   readonly id: string
@@ -18,7 +18,7 @@ export interface BoardTask {
   readonly title: string
   readonly notes: string
   readonly status: TaskState
-  /** Its place in the column, smaller first; null: as if it were when it was made, in ms since the epoch. */
+  /** Its position in the column, smaller first; null: its creation time in ms since the epoch is used. */
   readonly order: number | null
   /** `2026-11-16`, or empty. */
   readonly due: string
@@ -26,7 +26,7 @@ export interface BoardTask {
   readonly updatedAt: string
 }
 
-/** A day of the calendar, such as 2026-11-16, or none. */
+/** A calendar day such as 2026-11-16, or empty. */
 export const isDay = (text: string): boolean =>
   text === '' || (/^\d{4}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true)
 
@@ -36,9 +36,9 @@ export type ContentState = (typeof contentStates)[number]
 export interface ContentItem {
   readonly id: string
   readonly title: string
-  /** As it was written: it may be no address at all. */
+  /** As written: it may not be a URL at all. */
   readonly url: string
-  /** Such as article, video, post, idea. */
+  /** For example article, video, post, idea. */
   readonly kind: string
   readonly summary: string
   readonly status: ContentState
@@ -47,23 +47,23 @@ export interface ContentItem {
   readonly updatedAt: string
 }
 
-/** What of a record is the writer's. */
+/** The fields of a record that callers may set. */
 export type Fields<One> = Omit<One, 'id' | 'createdAt' | 'updatedAt'>
 
 export type Revision<One> =
   | { readonly type: 'changed'; readonly item: One }
-  /** Nothing was changed: somebody else was faster. */
+  /** Nothing was changed: somebody else changed it first. */
   | { readonly type: 'conflict'; readonly item: One }
   | { readonly type: 'gone' }
 
-/** One file of records. Reads come from memory, also right after a write; the file follows within 300 ms. */
+/** One file of records. Reads come from memory, also right after a write; the file is written within 300 ms. */
 export interface Records<One extends { readonly id: string }> {
   list(): Promise<readonly One[]>
   add(record: Fields<One>): Promise<One>
-  /** Only if the fields of `was` still are so, or already are what they shall be. */
+  /** Only if the fields still have the values in `was`, or already have the new values. */
   change(id: string, change: Partial<Fields<One>>, was?: Partial<Fields<One>>): Promise<Revision<One>>
-  /** What it was at last; null: there is none with this id. */
+  /** Returns the removed record; null: there is none with this id. */
   remove(id: string): Promise<One | null>
-  /** Brings back one of those removed last, whole and under its id; null: it is not known any more. */
+  /** Restores a recently removed record with its id; null: it is no longer known. */
   restore(id: string): Promise<One | null>
 }

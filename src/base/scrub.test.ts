@@ -1,24 +1,24 @@
-// What must never be seen is taken out, and what people need in order to understand stays.
+// Secrets, paths and stack traces are removed, and what people need to understand the text stays.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { excerpt, scrubber } from './scrub.ts'
 
 const scrub = scrubber([])
-const letters = (text: string, count: number) => text.repeat(Math.ceil(count / text.length)).slice(0, count)
+const deliveries = (text: string, count: number) => text.repeat(Math.ceil(count / text.length)).slice(0, count)
 
 describe('things that look like secrets', () => {
   const secrets = {
-    'an Anthropic key': `sk-ant-api03-${letters('aB3_x-', 40)}`,
-    'an OpenAI key': `sk-proj-${letters('Zx9', 30)}`,
+    'an Anthropic key': `sk-ant-api03-${deliveries('aB3_x-', 40)}`,
+    'an OpenAI key': `sk-proj-${deliveries('Zx9', 30)}`,
     'a short key': 'sk-12345678',
-    'a GitHub token': `ghp_${letters('aB3', 36)}`,
-    'a GitHub OAuth token': `gho_${letters('aB3', 36)}`,
-    'a fine-grained GitHub token': `github_pat_${letters('aB3_', 50)}`,
+    'a GitHub token': `ghp_${deliveries('aB3', 36)}`,
+    'a GitHub OAuth token': `gho_${deliveries('aB3', 36)}`,
+    'a fine-grained GitHub token': `github_pat_${deliveries('aB3_', 50)}`,
     'a Slack bot token': 'xoxb-123456789012-abcdefghijkl',
     'a Slack app token': 'xapp-1-A0123-456-abcdef',
-    'a Discord token': `${letters('MTk4', 24)}.Cl2FMQ.${letters('ZnCjm1', 27)}`,
-    'a Telegram token': `123456789:${letters('AAh_b-', 35)}`,
-    'a Google key': `AIza${letters('Sy_D-3', 35)}`,
+    'a Discord token': `${deliveries('MTk4', 24)}.Cl2FMQ.${deliveries('ZnCjm1', 27)}`,
+    'a Telegram token': `123456789:${deliveries('AAh_b-', 35)}`,
+    'a Google key': `AIza${deliveries('Sy_D-3', 35)}`,
     'an AWS key id': 'AKIAIOSFODNN7EXAMPLE',
     'a JSON web token': 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123',
   }
@@ -123,7 +123,7 @@ describe('the machine', () => {
   })
 })
 
-test('scrubbing twice is scrubbing once', () => {
+test('scrubbing is idempotent', () => {
   const parts = fc.constantFrom(
     'key=',
     'Bearer ',
@@ -168,12 +168,21 @@ test('ten megabytes of anything take a bounded time, and what is left of a secre
   ]) {
     expect(scrub(part.repeat(1e7 / part.length)).length).toBeLessThanOrEqual(20_000)
   }
-  const secret = letters('S3cret!', 700)
+  const secret = deliveries('S3cret!', 700)
   for (const room of [1, 100, 500, 699, 800]) {
-    const text = `${letters('word ', 20_700 - room)}${secret}${letters('more ', 5000)}`
+    const text = `${deliveries('word ', 20_700 - room)}${secret}${deliveries('more ', 5000)}`
     expect(scrubber([secret])(text)).not.toContain('S3cret')
   }
   expect(scrubber([secret])(`${secret} `.repeat(100))).not.toContain('S3cret')
+})
+
+test('half a secret at the cut is not shown either where so much was taken out before it that it moves up', () => {
+  const secret = deliveries('S3cret!', 700)
+  const paths = '/etc/some/rather/long/path/of/the/machine '.repeat(100)
+  for (const room of [1, 100, 350, 699]) {
+    const words = deliveries('word ', 20_700 - paths.length - room)
+    expect(scrubber([secret])(`${paths}${words}${secret} and more`.padEnd(30_000, '.'))).not.toContain('S3cret')
+  }
 })
 
 test('an excerpt is never longer than asked for and never ends in half a character', () => {

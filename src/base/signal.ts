@@ -1,4 +1,4 @@
-// What happens, told as data. Log, metrics and activity listen; nobody depends on them.
+// Signals: what happens in the gateway, as data. Log, metrics and activity listen; nothing depends on them.
 import type { ActionPhase, FailureReason, Usage } from './agent.ts'
 import type { LaneKey, Place } from './event.ts'
 
@@ -28,7 +28,7 @@ export type Signal =
       readonly resumed: boolean
       readonly interrupted: boolean
     }
-  /** The exact words that the agent is given. For the timeline of the event alone: never logged. */
+  /** The exact prompt the agent gets. Only for the timeline of the event; never logged. */
   | {
       readonly type: 'turn-asked'
       readonly id: number
@@ -38,7 +38,7 @@ export type Signal =
       readonly prompt: string
       readonly system: string
     }
-  /** The agent uses a tool. The label may repeat what people said: it is never logged. */
+  /** The agent uses a tool. The label may repeat what people wrote, so it is never logged. */
   | {
       readonly type: 'turn-acted'
       readonly id: number
@@ -53,7 +53,7 @@ export type Signal =
       readonly lane: LaneKey
       readonly source: string
       readonly kind: string
-      /** Who asked; null: nobody did. */
+      /** Who wrote; null: nobody. */
       readonly person: string | null
       readonly backend: string
       readonly model: string | null
@@ -62,7 +62,7 @@ export type Signal =
       readonly ok: boolean
       readonly why: FailureReason | null
       readonly detail: string
-      /** Of this turn alone. */
+      /** Of this turn only. */
       readonly usage: Usage | null
     }
   | {
@@ -72,9 +72,19 @@ export type Signal =
       readonly why: FailureReason
       readonly until: number
     }
-  /** A CLI did not come up to stay; its turns get a process each meanwhile. */
+  /** A problem that does not end the turn. */
+  | {
+      readonly type: 'turn-troubled'
+      readonly id: number
+      readonly lane: LaneKey
+      readonly backend: string
+      readonly why: string
+    }
+  /** A CLI could not be kept running; meanwhile each of its turns gets a new process. */
   | { readonly type: 'warm-trouble'; readonly backend: string; readonly why: string }
-  /** Another backend takes over, because this one cannot answer now. */
+  /** Until then the other backends are tried first. */
+  | { readonly type: 'backend-cooldown'; readonly backend: string; readonly why: FailureReason; readonly until: number }
+  /** A fallback backend takes over, because this one cannot answer now. */
   | {
       readonly type: 'turn-moved'
       readonly id: number
@@ -84,16 +94,16 @@ export type Signal =
       readonly why: FailureReason
     }
   | { readonly type: 'session-lost'; readonly lane: LaneKey }
-  | { readonly type: 'letter-sent'; readonly id: number; readonly place: Place; readonly length: number }
+  | { readonly type: 'delivery-sent'; readonly id: number; readonly place: Place; readonly length: number }
   | {
-      readonly type: 'letter-refused'
+      readonly type: 'delivery-refused'
       readonly id: number
       readonly place: Place
       readonly length: number
       readonly why: string
     }
   | {
-      readonly type: 'letter-delayed'
+      readonly type: 'delivery-delayed'
       readonly id: number
       readonly place: Place
       readonly length: number
@@ -102,21 +112,23 @@ export type Signal =
   | {
       readonly type: 'chat-ready'
       readonly chat: string
-      /** What we are called there. */
+      /** The name of our bot. */
       readonly bot: string
       readonly guilds: number
       readonly resumed: boolean
-      /** Which of several connections, such as `2 of 3`, with the guilds of that one; null: there is only one. */
+      /** Which of several connections, such as `2 of 3`, with its guilds; null: there is only one. */
       readonly shard: string | null
     }
-  /** Looks in so many places for what was said meanwhile. */
+  /** Checks so many places for messages sent while the gateway was offline. */
   | { readonly type: 'chat-catching-up'; readonly chat: string; readonly places: number }
   | { readonly type: 'chat-caught-up'; readonly chat: string; readonly messages: number }
   | { readonly type: 'chat-lost'; readonly chat: string; readonly why: string }
   | { readonly type: 'chat-trouble'; readonly chat: string; readonly why: string }
   | { readonly type: 'draft-lost'; readonly place: Place; readonly why: string }
   | { readonly type: 'workspace-trouble'; readonly file: string; readonly why: string }
-  /** A due time of a job that becomes no event. */
+  /** heartbeat.md does not exist, so no heartbeats run until it does. */
+  | { readonly type: 'heartbeats-missing'; readonly file: string }
+  /** A due time of a job that creates no event. */
   | {
       readonly type: 'job-skipped'
       readonly kind: string
@@ -125,4 +137,4 @@ export type Signal =
       readonly why: 'missed' | 'still-running' | 'unchanged' | 'over-budget'
     }
 
-export type Tell = (signal: Signal) => void
+export type Emit = (signal: Signal) => void

@@ -1,17 +1,23 @@
-// A connection to a page or a program, as far as a chat needs to know it.
+// A connection to a page or a program, as much of it as a chat needs.
 import type { RefusalReason } from './event.ts'
 
 export interface Socket {
-  /** True: the system has it already, and passes it on even if this process is killed now. */
+  /** True: the operating system has it and will send it even if this process is killed now. */
   send(text: string): boolean
-  /** Resolves when the other side has answered a ping sent now, so that it has everything sent before. False: it is gone. */
+  /** Sends a ping and resolves when the other side answers, so that it has everything sent before. False: the connection is gone. */
   reached(): Promise<boolean>
   onText(listener: (text: string) => void): void
   onClose(listener: () => void): void
   close(code: number, reason: string): void
 }
 
-/** One message over HTTP, and what became of it. */
+/** How a client wants to receive updates. */
+export interface Connected {
+  /** `delta`: only the new part of a draft. */
+  readonly drafts: 'whole' | 'delta'
+}
+
+/** One message over HTTP, and its outcome. */
 export interface NewMessage {
   readonly conversation: string
   readonly text: string
@@ -29,6 +35,6 @@ export type MessageReply =
       readonly text: string
       readonly ok: boolean
       readonly files?: readonly string[]
-      /** Called once, with whether the answer left this machine: the outbox keeps what did not. */
+      /** Called once with whether the answer was sent; if it was not, the outbox keeps it. */
       delivered(sent: boolean): void
     }

@@ -1,30 +1,30 @@
-// The gateway's own tools: what an agent may ask of the gateway while it works on a turn.
-import type { Behalf, LaneKey, Place } from './event.ts'
+// The gateway's own tools, which an agent can call during a turn.
+import type { LaneKey, Place, Principal } from './event.ts'
 
-/** The turn that calls. */
+/** The turn that calls a tool. */
 export interface Caller {
   readonly event: number
   readonly key: string
   readonly lane: LaneKey
   /** Where its answer goes; null: nowhere. */
   readonly place: Place | null
-  readonly behalf: Behalf
-  /** The sub-agent that calls; null: the agent itself. */
+  readonly principal: Principal
+  /** The sub-agent that calls; null: the main agent. */
   readonly agent: string | null
 }
 
 export interface ToolField {
   readonly type: 'string' | 'integer' | 'boolean' | 'strings'
-  /** Empty: its name says it. */
+  /** Empty: the name says it all. */
   readonly about: string
   readonly required?: true
   readonly oneOf?: readonly string[]
 }
 
-/** Arguments that have been checked against `takes`. */
+/** Arguments that were checked against `takes`. */
 export type ToolArguments = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
-/** For the agent, in words it can act upon. */
+/** For the agent: a text it can act on. */
 export interface ToolAnswer {
   readonly ok: boolean
   readonly text: string
@@ -34,7 +34,7 @@ export interface Tool {
   readonly name: string
   readonly about: string
   readonly takes: Readonly<Record<string, ToolField>>
-  /** Refused in a turn on the words of somebody else. */
+  /** Refused in turns whose principal is not the owner. */
   readonly ownerOnly?: true
   readonly readOnly?: true
   call(args: ToolArguments, caller: Caller, signal: AbortSignal): Promise<ToolAnswer>
@@ -42,15 +42,15 @@ export interface Tool {
 
 export type OfferedTool = Pick<Tool, 'name' | 'about' | 'takes' | 'readOnly'>
 
-/** The tools as they are offered to one run. */
-export interface ToolDesk {
-  /** What this key may ask for; null: nobody has such a key. */
+/** The tools as offered to one run. */
+export interface ToolCalls {
+  /** The tools this key may call; null: the key is not valid. */
   list(key: string): readonly OfferedTool[] | null
-  /** Never rejects: what goes wrong is an answer. */
+  /** Never rejects: errors are returned as answers. */
   call(key: string, tool: string, args: unknown, signal: AbortSignal): Promise<ToolAnswer>
 }
 
-/** The names of all there are, for whoever must know them beforehand. */
+/** The names of all tools, for code that needs them in advance. */
 export const ownTools = [
   ...['send_message', 'schedule_job', 'list_jobs', 'remove_job', 'pause_job', 'memory_search', 'remember', 'forget'],
   ...['brain_add', 'brain_search', 'brain_list', 'brain_update', 'brain_remove'],
@@ -59,5 +59,5 @@ export const ownTools = [
   ...['spawn_agent', 'ask_agent', 'list_agents', 'stop_agent', 'publish', 'read_channel'],
 ]
 
-/** How the gateway's own MCP server is called; nobody else's may be. */
+/** The name of the gateway's own MCP server; no other server may use it. */
 export const ownServer = 'aetheel'

@@ -1,4 +1,4 @@
-// A webhook between the server that hears it and the part that knows what it means.
+// A webhook, between the web server that receives it and the part that handles it.
 
 export interface WebhookAnswer {
   readonly status: number
@@ -6,7 +6,7 @@ export interface WebhookAnswer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Resolves after the commit. Names of headers in lower case, the body byte by byte as it came: a signature is over that. */
+/** Resolves after the commit. Header names are in lower case; the body is unchanged byte by byte, since the signature covers it. */
 export type ReceiveWebhook = (
   name: string,
   headers: Readonly<Record<string, string | undefined>>,

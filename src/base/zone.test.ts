@@ -6,7 +6,7 @@ import { fromWallTime, wallTime, writtenTime } from './zone.ts'
 const zones = fc.constantFrom('UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata')
 const minutes = fc.integer({ min: 0, max: 60_000_000 }).map(minute => minute * 60_000)
 
-test('there and back again, except in the hour that comes twice, where the first is meant', () => {
+test('conversion round-trips, except in the hour that occurs twice, where the first is meant', () => {
   fc.assert(
     fc.property(minutes, zones, (ms, zone) => {
       const back = fromWallTime(wallTime(ms, zone), zone)
@@ -17,7 +17,7 @@ test('there and back again, except in the hour that comes twice, where the first
   )
 })
 
-test('a time that is skipped in spring counts as the one after it, and the one that comes twice as the first', () => {
+test('a time that is skipped in spring counts as the one after it, and one that occurs twice as the first', () => {
   const at = (month: number, day: number, hour: number, minute: number) =>
     fromWallTime({ year: 2026, month, day, hour, minute }, 'Europe/Berlin')
   expect(at(3, 29, 2, 30)).toBe(Date.UTC(2026, 2, 29, 1, 30))

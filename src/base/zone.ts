@@ -1,4 +1,4 @@
-// Wall clock times in a time zone. Intl knows the zones; nothing here is read from the machine.
+// Wall-clock times in a time zone, by Intl. Nothing here depends on the machine.
 
 export interface WallTime {
   readonly year: number
@@ -10,14 +10,17 @@ export interface WallTime {
 }
 
 export function wallTime(ms: number, zone: string): WallTime {
-  // `11/16/2026, 09:05`. In parts it would take twice as long, and the schedules ask thousands of times.
+  // `11/16/2026, 09:05`. Using formatToParts would take twice as long, and schedules call this thousands of times.
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0] = (formatOf(zone).format(ms).match(/\d+/g) ?? []).map(
     Number,
   )
   return { year, month, day, hour, minute }
 }
 
-/** Milliseconds since the epoch. A time that a clock change skips counts as the one after it; of one that comes twice, the first. */
+/**
+ * Milliseconds since the epoch. A time that a clock change skips counts as the one after it; of a time that occurs twice, the first is
+ * used.
+ */
 export function fromWallTime(wall: WallTime, zone: string): number {
   const asUtc = utcOf(wall)
   const offset = (ms: number) => utcOf(wallTime(ms, zone)) - Math.floor(ms / 60_000) * 60_000
@@ -26,18 +29,20 @@ export function fromWallTime(wall: WallTime, zone: string): number {
   return exact.length > 0 ? Math.min(...exact) : Math.max(...candidates)
 }
 
-/** As people read it: `Tue 2026-11-17 09:00 CET`. */
+/** For people: `Tue 2026-11-17 09:00 CET`. */
 export function writtenTime(ms: number, zone: string): string {
   const { year, month, day, hour, minute } = wallTime(ms, zone)
   const parts = namesOf(zone).formatToParts(ms)
   const name = (type: string) => parts.find(part => part.type === type)?.value ?? ''
-  const two = (n: number) => String(n).padStart(2, '0')
-  return `${name('weekday')} ${year}-${two(month)}-${two(day)} ${two(hour)}:${two(minute)} ${name('timeZoneName')}`
+  return `${name('weekday')} ${year}-${twoDigits(month)}-${twoDigits(day)} ${twoDigits(hour)}:${twoDigits(minute)} ${name('timeZoneName')}`
 }
+
+/** `7` as in `09:07`. */
+export const twoDigits = (n: number): string => String(n).padStart(2, '0')
 
 const utcOf = ({ year, month, day, hour, minute }: WallTime) => Date.UTC(year, month - 1, day, hour, minute)
 
-/** Making one takes ten times as long as using it, and jobs are looked at often. */
+/** Creating a format takes ten times as long as using it, and jobs are checked often. */
 export function oncePerZone(
   options: Intl.DateTimeFormatOptions,
   language: string,
@@ -55,3 +60,6 @@ export function oncePerZone(
 const numeric = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const
 const formatOf = oncePerZone({ hourCycle: 'h23', ...numeric }, 'en-US')
 const namesOf = oncePerZone({ weekday: 'short', timeZoneName: 'short' }, 'en-GB')
+
+export const startOfDay = (now: number, zone: string): number =>
+  fromWallTime({ ...wallTime(now, zone), hour: 0, minute: 0 }, zone)

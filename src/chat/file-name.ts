@@ -1,6 +1,6 @@
-// Names of files that come from outside.
+// Safe names for files that come from outside.
 
-/** A name that is only a name, on every system. */
+/** A name without path, special characters or leading dots, valid on every system. */
 export function safeName(given: string): string {
   const plain = given
     .normalize('NFC')

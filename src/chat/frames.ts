@@ -1,7 +1,7 @@
-// The wire of WebChat: what clients may say, checked, and what they are told.
+// The wire format of WebChat: frames from clients, validated, and frames to clients.
 import * as v from 'valibot'
 import { attachmentId, mostAttachments } from '../base/attachments.ts'
-import type { Said } from '../base/history.ts'
+import type { PastMessage } from '../base/history.ts'
 import { excerpt } from '../base/scrub.ts'
 
 // Half a surrogate pair cannot be stored, so two such ids would become one.
@@ -29,10 +29,11 @@ export type ServerFrame =
       readonly type: 'said'
       readonly id: string
       readonly text: string
-      readonly attachments?: NonNullable<Said['attachments']>
+      readonly attachments?: NonNullable<PastMessage['attachments']>
     }
   | { readonly type: 'waiting'; readonly id: string; readonly position: number }
-  | { readonly type: 'draft'; readonly id: string; readonly text: string }
+  /** `from`: the text continues the previous draft at this position. */
+  | { readonly type: 'draft'; readonly id: string; readonly from?: number; readonly text: string }
   | {
       readonly type: 'action'
       readonly id: string
@@ -46,7 +47,7 @@ export type ServerFrame =
       readonly ok: boolean
       readonly files?: readonly string[]
     }
-  | { readonly type: 'history'; readonly messages: readonly Said[]; readonly older: number | null }
+  | { readonly type: 'history'; readonly messages: readonly PastMessage[]; readonly older: number | null }
 
 export type Parsed =
   | { readonly ok: true; readonly frame: ClientFrame }
@@ -60,7 +61,8 @@ export function parseFrame(text: string): Parsed {
     return {
       ok: false,
       id: null,
-      reason: 'That was not JSON. Send one JSON object per frame, such as {"type":"message","id":"1","text":"hello"}.',
+      reason:
+        'The frame is not JSON. Send one JSON object per frame, such as {"type":"message","id":"1","text":"hello"}.',
     }
   }
   const result = v.safeParse(clientFrame, raw)
@@ -69,6 +71,6 @@ export function parseFrame(text: string): Parsed {
   return {
     ok: false,
     id: given.success ? given.output.id : null,
-    reason: `That frame was not understood (${excerpt(result.issues[0].message, 120)}). Known types: message, edit, cancel, stop; an id has 1 to 128 characters.`,
+    reason: `Invalid frame (${excerpt(result.issues[0].message, 120)}). Known types: message, edit, cancel, stop; an id has 1 to 128 characters.`,
   }
 }

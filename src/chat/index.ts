@@ -1,12 +1,8 @@
-// Where people speak. To be listed here is to be tested by test/contracts/chat.contract.test.ts.
-import type { DiscordParts } from './discord/adapter.ts'
-import { openWebchat } from './webchat.ts'
+// The chats. Every chat listed here is tested by test/contracts/chat.contract.test.ts.
+import { discord } from './discord/index.ts'
 
-export { lookAtDiscord } from './discord/look.ts'
-export { openUploads } from './uploads.ts'
+export { createUploads } from './uploads.ts'
+export { createWebchat, webchatName } from './webchat.ts'
 
-export const chats = {
-  webchat: openWebchat,
-  /** Its libraries are loaded only when it is on. */
-  discord: async (parts: DiscordParts) => (await import('./discord/adapter.ts')).openDiscord(parts),
-}
+/** The chats on remote platforms, each in its folder. The first enabled one is the default for a place that names no chat. */
+export const remoteChats = { discord }

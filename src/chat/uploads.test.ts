@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { mostAttachmentBytes, type Uploaded } from '../base/attachments.ts'
 import { safeName } from './file-name.ts'
-import { openUploads } from './uploads.ts'
+import { createUploads } from './uploads.ts'
 
 const dirs: string[] = []
 afterEach(async () => {
@@ -20,11 +20,11 @@ async function rig() {
   const gone: string[] = []
   let now = Date.now()
   let ids = 0
-  const uploads = openUploads({
+  const uploads = createUploads({
     workspace,
     clock: { now: () => now, sleep: async () => undefined },
     newId: () => `id-${++ids}`,
-    book: {
+    store: {
       add: async (conversation, upload) => void rows.set(upload.id, { ...upload, conversation, event: null }),
       find(conversation, id) {
         const { conversation: of, event: _, ...upload } = rows.get(id) ?? { conversation: null }
@@ -59,7 +59,7 @@ const textOf = async (content: AsyncIterable<Uint8Array> | undefined) => {
   return Buffer.concat(chunks).toString()
 }
 
-test('a file is stored for its owner alone, under a safe name, and can be fetched in its conversation', async () => {
+test('a file is stored with private permissions under a safe name, and can be fetched in its conversation', async () => {
   const { workspace, uploads, put, files, rows } = await rig()
   expect(await put('plan.txt', 'the plan')).toEqual({ id: 'id-1', name: 'plan.txt', bytes: 8, type: 'text/plain' })
   const path = join(workspace, 'files/in/web-id-1/plan.txt')
@@ -103,7 +103,7 @@ test('whatever a file is called, it stays in its folder', async () => {
   for (const file of await files()) expect(file).toMatch(/^web-id-\d+(\/[^/.][^/]*)?$/)
 })
 
-test('what is too large or breaks off leaves nothing', async () => {
+test('an upload that is too large or breaks off leaves nothing', async () => {
   const { uploads, files } = await rig()
   const piece = 'x'.repeat(1024 * 1024)
   const large = uploads.take({
@@ -122,7 +122,7 @@ test('what is too large or breaks off leaves nothing', async () => {
   expect(await files()).toEqual([])
 })
 
-test('a file that was taken away is neither attached nor replaced by what a link leads to', async () => {
+test('a removed file is not attached, and a link in its place is not followed', async () => {
   const { workspace, uploads, put } = await rig()
   await put('a.txt')
   const path = join(workspace, 'files/in/web-id-1/a.txt')
@@ -134,7 +134,7 @@ test('a file that was taken away is neither attached nor replaced by what a link
   expect(await uploads.uploaded('a', 'id-1')).toBe(null)
 })
 
-test('whoever asks for a file and does not read it, or not to its end, leaves nothing open', async () => {
+test('a file that is not read, or only partly, leaves no descriptor open', async () => {
   const { workspace, uploads, put } = await rig()
   await put('a.txt', 'x'.repeat(300_000))
   expect((await uploads.uploaded('a', 'id-1'))?.bytes).toBe(300_000)
@@ -147,11 +147,11 @@ test('whoever asks for a file and does not read it, or not to its end, leaves no
     const paths = await Promise.all(all.map(fd => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
     return paths.filter(path => path.startsWith(workspace))
   }
-  // Soon, and not when the garbage is collected.
+  // Soon, and not only on garbage collection.
   await expect.poll(open, { timeout: 1000 }).toEqual([])
 })
 
-test('what nobody needs any more is tidied up, also what was cut off by a kill', async () => {
+test('unneeded files are removed, also those of uploads interrupted by a kill', async () => {
   const { workspace, uploads, put, files, rows, gone, later } = await rig()
   await put('kept.txt')
   await put('unsent.txt')

@@ -1,6 +1,7 @@
 // WebChat: the chat of the browser page, the terminal and other programs, over WebSocket or HTTP.
-
-import { type ChatAdapter, eventOfLetter, type Letter, type Outgoing, type Posted } from '../base/chat.ts'
+import { aborted } from '../base/aborted.ts'
+import { type ChatAdapter, type Delivery, eventOfDelivery, type Outgoing, type Posted } from '../base/chat.ts'
+import type { Stretch } from '../base/conversations.ts'
 import type {
   Accepted,
   Attachment,
@@ -12,67 +13,65 @@ import type {
   Place,
   Refused,
 } from '../base/event.ts'
-import type { MessageReply, NewMessage, Socket } from '../base/socket.ts'
-import type { Stretch } from '../base/talks.ts'
+import type { Connected, MessageReply, NewMessage, Socket } from '../base/socket.ts'
+import { type Client, createClient } from './client.ts'
 import { type ClientFrame, parseFrame, type ServerFrame } from './frames.ts'
-import { openOrder } from './order.ts'
+import { createPositions } from './queue-positions.ts'
 
 export interface WebchatParts {
-  /** The files that a message brings along, by their ids; null: some are not there (any more). */
+  /** The files that a message brings, by their ids. Null: some do not exist. */
   attach(conversation: string, ids: readonly string[], eventKey: string): Promise<readonly Attachment[] | null>
-  /** Refuses what is not whole, unless it was taken before. */
+  /** Refuses a message whose files are incomplete, unless it was accepted before. */
   refuse(message: NewEvent, why: 'not-attached' | 'not-stored'): Promise<Duplicate | Refused>
   /** Edits (null: cancels) a waiting message. */
   change(key: string, message: NewEvent | null): Promise<Changed>
   stop(lane: string): boolean
-  /** Sends what waits for this conversation; resolves when that is done. */
+  /** Sends everything that waits for this conversation; resolves when that is done. */
   deliverWaiting(lane: string): Promise<void>
-  /** The letter with this key has left: were we killed now, it would still arrive. */
-  sent(letterKey: string): void
+  /** The delivery with this key has left: it would arrive even if this process were killed now. */
+  sent(deliveryKey: string): void
   waiting(lane: string): Promise<readonly { readonly event: NewEvent; readonly position: number }[]>
-  /** What was said last. */
+  /** The keys of the waiting events, the next one first. Cheap. */
+  positions(lane: string): readonly { readonly key: string; readonly position: number }[]
+  /** The latest messages. */
   history(conversation: string): Pick<Stretch, 'messages' | 'older'>
-  /** Something failed that nobody waits for. */
+  /** Reports an error that nobody is waiting for. */
   broke(error: unknown): void
-  /** The final that was stored for an event, if there is one. */
-  final(eventKey: string): Letter | null
-  /** Told with the key of each event whose final has just been stored. */
+  /** The stored final of an event, if there is one. */
+  final(eventKey: string): Delivery | null
+  /** Called with the key of each event whose final has just been stored. */
   onFinal(listener: (eventKey: string) => void): void
-  /** Somebody got the final by another way than the outbox: it need not be sent any more. */
+  /** The final was fetched without the outbox, so the outbox need not send it. */
   fetched(eventKey: string): Promise<unknown>
   wasCancelled(eventKey: string): boolean
 }
 
 export interface Webchat extends ChatAdapter {
-  connect(socket: Socket, conversation: string): void
+  connect(socket: Socket, conversation: string, how: Connected): void
   /** The same over HTTP: one message, and with `wait` its final. */
   message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
 }
 
-/** Somebody who listens to a conversation. */
-interface Client {
-  /** True: it is on its way and arrives even if this process is killed now. */
-  send(frame: ServerFrame): boolean
-  /** Whether what was sent has arrived. */
-  reached(): Promise<boolean>
-}
+const brokenReason = 'Something went wrong here; the owner can find details in the log. Please try again later.'
 
 interface Offered {
   readonly event: NewEvent
   readonly answer: Accepted | Duplicate | Refused
 }
 
-export function openWebchat(parts: WebchatParts): Webchat {
-  const name = 'webchat'
+export const webchatName = 'webchat'
+
+export function createWebchat(parts: WebchatParts): Webchat {
+  const name = webchatName
   const rooms = new Map<string, Set<Client>>()
   const waiters = new Map<string, Set<() => void>>()
   let sink: EventSink | null = null
 
-  /** Requests that wait for the end of an event are told to look. */
-  const tellWaiters = (eventKey: string) => {
+  /** Makes the requests that wait for this event check again. */
+  const notifyWaiters = (eventKey: string) => {
     for (const look of waiters.get(eventKey) ?? []) look()
   }
-  parts.onFinal(tellWaiters)
+  parts.onFinal(notifyWaiters)
 
   const laneOf = (conversation: string) => `${name}:${conversation}`
   const keyOf = (conversation: string, id: string) => `${name}:${conversation}:${id}`
@@ -81,7 +80,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
     lane: laneOf(conversation),
     what: {
       ...{ kind: 'message', id, text },
-      // Whoever holds the token is the owner of this gateway.
+      // Only the owner of this gateway has the token.
       author: { id: 'owner', name: 'owner', owner: true },
       ...(attachments.length === 0 ? {} : { attachments }),
     } satisfies Message,
@@ -98,12 +97,12 @@ export function openWebchat(parts: WebchatParts): Webchat {
     }
   }
   const everyone = (conversation: string): readonly Client[] => [...(rooms.get(conversation) ?? [])]
-  const tellAll = (conversation: string, frame: ServerFrame) => {
+  const sendAll = (conversation: string, frame: ServerFrame) => {
     for (const client of everyone(conversation)) client.send(frame)
   }
 
-  /** Who listens in the same conversation elsewhere sees what was asked, not only what is answered. */
-  const tellOthers = (conversation: string, but: Client | null, { what }: NewEvent) => {
+  /** Other clients in the same conversation see the questions too, not only the answers. */
+  const echoToOthers = (conversation: string, but: Client | null, { what }: NewEvent) => {
     if (what.kind !== 'message') return
     const { id, text, attachments = [] } = what
     const files = attachments.map(({ path: _, missing: __, ...file }) => file)
@@ -111,10 +110,10 @@ export function openWebchat(parts: WebchatParts): Webchat {
     for (const client of everyone(conversation)) if (client !== but) client.send(frame)
   }
 
-  /** With its files, or not at all; one that has come before is known, whatever the agent has done with its files since. */
+  /** With all its files, or not at all. A repeated message is a duplicate even if the agent has removed its files since. */
   async function offer({ conversation, id, text, attachments = [] }: NewMessage): Promise<Offered> {
     const plain = eventOf(conversation, id, text, [])
-    if (attachments.length === 0) return { event: plain, answer: await handOn(plain) }
+    if (attachments.length === 0) return { event: plain, answer: await accept(plain) }
     const files = await parts.attach(conversation, attachments, plain.key).catch((error: unknown) => {
       parts.broke(error)
       return 'not-stored' as const
@@ -122,41 +121,44 @@ export function openWebchat(parts: WebchatParts): Webchat {
     if (files === null || files === 'not-stored')
       return { event: plain, answer: await parts.refuse(plain, files ?? 'not-attached') }
     const event = eventOf(conversation, id, text, files)
-    return { event, answer: await handOn(event) }
+    return { event, answer: await accept(event) }
   }
 
-  /** An edit changes the words; the files stay. */
+  /** An edit changes the text; the files stay. */
   async function editedEvent(conversation: string, id: string, text: string): Promise<NewEvent> {
     const waiting = await parts.waiting(laneOf(conversation))
     const what = waiting.find(({ event }) => event.key === keyOf(conversation, id))?.event.what
     return eventOf(conversation, id, text, (what?.kind === 'message' && what.attachments) || [])
   }
 
-  const handOn = async (event: NewEvent): Promise<Offered['answer']> =>
+  const accept = async (event: NewEvent): Promise<Offered['answer']> =>
     sink
       ? sink(event)
       : {
           type: 'refused',
           why: 'stopping',
-          reason: 'Stopping: I take no messages right now. Please try again in a moment.',
+          reason: 'Stopping: I accept no messages right now. Please try again in a moment.',
         }
 
-  /** Positions move up when something before them ends or goes. */
-  async function tellPositions(conversation: string): Promise<void> {
-    if (!rooms.has(conversation)) return
-    for (const { event, position } of await parts.waiting(laneOf(conversation)))
-      if (event.what.kind === 'message') tellAll(conversation, { type: 'waiting', id: event.what.id, position })
-  }
+  const positions = createPositions({
+    positions(conversation) {
+      // Skip events that are not messages of a client.
+      const prefix = keyOf(conversation, '')
+      const ours = parts.positions(laneOf(conversation)).filter(({ key }) => key.startsWith(prefix))
+      return new Map(ours.map(({ key, position }) => [key.slice(prefix.length), position]))
+    },
+    listeners: everyone,
+  })
 
-  async function heard(conversation: string, client: Client, frame: ClientFrame): Promise<void> {
+  async function receive(conversation: string, client: Client, frame: ClientFrame): Promise<void> {
     switch (frame.type) {
       case 'message': {
         const { event, answer } = await offer({ conversation, ...frame })
         if (answer.type === 'refused') return void client.send({ type: 'refused', id: frame.id, reason: answer.reason })
         client.send({ type: 'accepted', id: frame.id })
-        if (answer.type === 'accepted') tellOthers(conversation, client, event)
+        if (answer.type === 'accepted') echoToOthers(conversation, client, event)
         if (answer.type === 'accepted' && answer.position > 0)
-          tellAll(conversation, { type: 'waiting', id: frame.id, position: answer.position })
+          sendAll(conversation, { type: 'waiting', id: frame.id, position: answer.position })
         return
       }
       case 'edit':
@@ -166,12 +168,12 @@ export function openWebchat(parts: WebchatParts): Webchat {
         if (!answer.changed) client.send({ type: 'action', id: frame.id, label: answer.reason, phase: 'failed' })
         else if (edited) {
           client.send({ type: 'accepted', id: frame.id })
-          tellOthers(conversation, client, edited)
+          echoToOthers(conversation, client, edited)
         } else {
-          tellAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
-          tellWaiters(keyOf(conversation, frame.id))
+          sendAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
+          notifyWaiters(keyOf(conversation, frame.id))
         }
-        return tellPositions(conversation)
+        return positions.moved(conversation)
       }
       case 'stop':
         parts.stop(laneOf(conversation))
@@ -181,12 +183,12 @@ export function openWebchat(parts: WebchatParts): Webchat {
     }
   }
 
-  /** Resolves once one of those who listen has it; false: nobody did. */
+  /** Resolves with true once one client has it; with false if none got it. */
   async function deliver(conversation: string, key: string, frame: ServerFrame): Promise<boolean> {
     const clients = everyone(conversation)
     const left = clients.map(client => client.send(frame)).includes(true)
     const arrivals = clients.map(async client => {
-      if (!(await client.reached())) throw new Error('gone')
+      if (!(await client.reached())) throw new Error('onAbort')
     })
     if (left) parts.sent(key)
     return Promise.any(arrivals).then(
@@ -196,12 +198,14 @@ export function openWebchat(parts: WebchatParts): Webchat {
   }
 
   async function post(place: Place, message: Outgoing): Promise<Posted> {
-    const id = message.about ?? eventOfLetter(message.key)
+    const id = message.about ?? eventOfDelivery(message.key)
     const { conversation } = place
     const posted = { type: 'posted', ref: { place, id } } as const
     if (message.kind === 'draft') {
-      if (message.action) tellAll(conversation, { type: 'action', id, ...message.action })
-      else tellAll(conversation, { type: 'draft', id, text: message.text })
+      if (message.action) sendAll(conversation, { type: 'action', id, ...message.action })
+      else for (const client of everyone(conversation)) client.draft(id, message.text)
+      // A message whose answer starts has left the queue.
+      positions.moved(conversation)
       return posted
     }
     const frame: ServerFrame =
@@ -209,7 +213,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
         ? { type: 'action', id, label: message.text, phase: 'notice' }
         : { type: 'final', id, text: message.text, ok: message.ok, ...(message.files && { files: message.files }) }
     if (!(await deliver(conversation, message.key, frame))) return { type: 'absent' }
-    if (message.kind === 'final') await tellPositions(conversation)
+    if (message.kind === 'final') positions.moved(conversation)
     return posted
   }
 
@@ -218,31 +222,33 @@ export function openWebchat(parts: WebchatParts): Webchat {
     limits: { length: Number.POSITIVE_INFINITY, measure: text => text.length, editEveryMs: 60, namesFiles: true },
     post,
     edit: async (ref, message) => void (await post(ref.place, message)),
-    typing: async () => undefined /* drafts begin at once, so there is nothing to fill */,
+    typing: async () => undefined /* drafts start immediately, so there is no gap to fill */,
 
     async run(given, signal) {
       sink = given
-      await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+      await aborted(signal)
       sink = null
     },
 
-    connect(socket, conversation) {
-      const client: Client = { send: frame => socket.send(JSON.stringify(frame)), reached: () => socket.reached() }
-      const broke = (error: unknown) => {
+    connect(socket, conversation, how) {
+      const client = createClient(socket, how)
+      /** The connection stays open: a client that reconnects would run into the same error in an endless loop. */
+      const broke = (error: unknown, frame: ClientFrame | null) => {
         parts.broke(error)
-        // The other side connects again and then learns where things stand.
-        socket.close(1011, 'internal error')
+        if (frame === null) client.send({ type: 'final', id: 'trouble', text: brokenReason, ok: false })
+        else if (frame.type === 'message') client.send({ type: 'refused', id: frame.id, reason: brokenReason })
+        else if ('id' in frame) client.send({ type: 'action', id: frame.id, label: brokenReason, phase: 'failed' })
       }
       client.send({ type: 'hello', conversation })
       socket.onClose(enter(conversation, client))
-      const inOrder = openOrder()
+      const inOrder = createOrder()
       socket.onText(text => {
         const parsed = parseFrame(text)
         if (!parsed.ok) return void client.send({ type: 'refused', id: parsed.id, reason: parsed.reason })
         const { frame } = parsed
-        inOrder(frame, () => heard(conversation, client, frame).catch(broke))
+        inOrder(frame, () => receive(conversation, client, frame).catch(error => broke(error, frame)))
       })
-      catchUp(conversation, client).catch(broke)
+      catchUp(conversation, client).catch(error => broke(error, null))
     },
 
     async message(message, wait, signal) {
@@ -251,7 +257,7 @@ export function openWebchat(parts: WebchatParts): Webchat {
       try {
         const { event, answer } = await offer(message)
         if (answer.type === 'refused') return { type: 'refused', id, why: answer.why, reason: answer.reason }
-        if (answer.type === 'accepted') tellOthers(conversation, null, event)
+        if (answer.type === 'accepted') echoToOthers(conversation, null, event)
         if (!waiter)
           return { type: 'accepted', id, conversation, position: answer.type === 'accepted' ? answer.position : 0 }
         if (answer.type === 'duplicate') waiter.look()
@@ -262,46 +268,62 @@ export function openWebchat(parts: WebchatParts): Webchat {
     },
   }
 
-  /** By way of the store and not of the outbox, where the final may stand behind letters that nobody has fetched. */
+  /** Reads the store and not the outbox, where the final may be queued behind deliveries that nobody has fetched. */
   function waitFor(eventKey: string, id: string, signal: AbortSignal) {
     const { promise: reply, resolve, reject } = Promise.withResolvers<MessageReply>()
     const look = () => {
-      const found = endOf(eventKey, id)
+      const found = resultOf(eventKey, id)
       if (found) resolve(found)
     }
-    const gone = () => reject(signal.reason)
+    const onAbort = () => reject(signal.reason)
     const lookers = waiters.get(eventKey) ?? new Set()
     waiters.set(eventKey, lookers.add(look))
-    signal.addEventListener('abort', gone, { once: true })
-    // Whoever is refused at once never comes to ask for the reply.
+    signal.addEventListener('abort', onAbort, { once: true })
+    // Nobody awaits the reply if the message is refused.
     reply.catch(() => undefined)
     return {
       reply,
       look,
       leave() {
-        signal.removeEventListener('abort', gone)
+        signal.removeEventListener('abort', onAbort)
         lookers.delete(look)
         if (lookers.size === 0) waiters.delete(eventKey)
       },
     }
   }
 
-  function endOf(eventKey: string, id: string): MessageReply | null {
+  function resultOf(eventKey: string, id: string): MessageReply | null {
     if (parts.wasCancelled(eventKey)) return { type: 'refused', id, why: 'cancelled', reason: 'cancelled' }
-    const letter = parts.final(eventKey)
-    if (!letter) return null
+    const delivery = parts.final(eventKey)
+    if (!delivery) return null
     const delivered = (sent: boolean) => {
       if (sent) parts.fetched(eventKey).catch(parts.broke)
     }
-    const { text, ok, files } = letter
+    const { text, ok, files } = delivery
     return { type: 'final', id, text, ok, ...(files && { files }), delivered }
   }
 
-  /** What was not delivered yet comes first, then what was said before, then what still waits. */
+  /** Undelivered messages come first, then the history, then the waiting messages. */
   async function catchUp(conversation: string, client: Client): Promise<void> {
     await parts.deliverWaiting(laneOf(conversation))
     const { messages, older } = parts.history(conversation)
     client.send({ type: 'history', messages, older })
-    await tellPositions(conversation)
+    positions.greet(conversation, client)
   }
 }
+
+/** Looking up files takes time; later frames of the same client must not overtake the message. */
+function createOrder(): (frame: ClientFrame, work: () => Promise<void>) => void {
+  let last: Promise<void> | null = null
+  return (frame, work) => {
+    if (frame.type === 'stop' || (last === null && !needsLookup(frame))) return void work()
+    const mine = (last ?? Promise.resolve()).then(work)
+    last = mine
+    void mine.then(() => {
+      if (last === mine) last = null
+    })
+  }
+}
+
+const needsLookup = (frame: ClientFrame): boolean =>
+  frame.type === 'edit' || (frame.type === 'message' && (frame.attachments ?? []).length > 0)

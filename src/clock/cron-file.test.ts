@@ -111,7 +111,7 @@ const jobs = (cron: fc.Arbitrary<string>) =>
 const written = (all: readonly { name: string; cron: string; instruction: string }[]) =>
   all.map(({ name, cron, instruction }) => `### ${name}\nCron: ${cron}\nInstruction: ${instruction}\n`).join('\n')
 
-// Feature: discord-claude-gateway, Property 24: For any valid agents.md content containing a "Cron Jobs" section with job definitions (name, cron expression, instruction), parsing the content should produce CronJob objects whose fields match the defined values.
+// Feature: discord-claude-gateway, Property 24: Cron job config parsing
 test('P24: jobs are read as they are written', async () => {
   await fc.assert(
     fc.asyncProperty(jobs(right), async all => {
@@ -129,7 +129,7 @@ test('P24: jobs are read as they are written', async () => {
   )
 })
 
-// Feature: discord-claude-gateway, Property 25: For any cron job definition with a syntactically invalid cron expression, the CronScheduler should skip scheduling for that job without affecting other valid jobs.
+// Feature: discord-claude-gateway, Property 25: Invalid cron expression rejection
 test('P25: a bad expression is skipped and its job named, and the others stay', async () => {
   const mixed = jobs(
     fc.oneof(
@@ -147,4 +147,18 @@ test('P25: a bad expression is skipped and its job named, and the others stay', 
       expect(troubles.map(trouble => trouble.name)).toEqual(all.filter(isBad).map(job => job.name))
     }),
   )
+})
+
+test('a thousand jobs are read, and those beyond are named as problems', async () => {
+  const written = (n: number) =>
+    `## Cron Jobs\n\n${Array.from({ length: n }, (_, i) => `### job-${i}\nCron: 0 9 * * 1\nInstruction: x\n`).join('\n')}`
+  const all = await readCronJobs(written(1000))
+  expect([all.jobs.length, all.troubles]).toEqual([1000, []])
+  const some = await readCronJobs(written(1003))
+  expect(some.jobs).toHaveLength(1000)
+  expect(some.troubles.map(({ name }) => name)).toEqual(['job-1000', 'job-1001', 'job-1002'])
+  expect(some.troubles[0]?.why).toContain('never runs')
+  const many = await readCronJobs(written(1250))
+  expect(many.troubles).toHaveLength(101)
+  expect(many.troubles.at(-1)).toMatchObject({ name: '', why: expect.stringContaining('150 others') })
 })

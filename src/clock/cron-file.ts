@@ -1,8 +1,8 @@
-// The section "Cron Jobs" of agents.md: what happens at a certain time.
+// Reads the section "Cron Jobs" of agents.md: jobs that run at set times.
 import { type Entry, type EntryShape, readEntries } from '../base/entries.ts'
 import type { Job, JobTrouble } from '../base/jobs.ts'
 import { bad, type Checked, jobOf, optionalKeys, readInstruction, readJobs, readOptional } from './fields.ts'
-import { readSchedule, type ScheduleRead } from './words.ts'
+import { readSchedule, type ScheduleRead } from './schedule.ts'
 
 const single = ['cron', 'at', ...optionalKeys]
 export const cronShape: EntryShape = { section: 'Cron Jobs', keys: [...single, 'instruction'], single }
@@ -30,8 +30,8 @@ async function readWhen(cron: string | undefined, at: string | undefined): Promi
   if (at === undefined) return bad('It does not say when. Add a line "Cron: 0 9 * * 1" or "At: 2026-11-17 09:00".')
   const when = await readSchedule(unquoted(at))
   if (when.ok && when.when.type === 'once') return when
-  return bad('At is one date and time, such as "At: 2026-11-17 09:00". For what repeats write "Cron: 0 9 * * 1".')
+  return bad('At is one date and time, such as "At: 2026-11-17 09:00". For a repeating job write "Cron: 0 9 * * 1".')
 }
 
-/** In markdown the stars of an expression are often put between backticks. */
+/** In markdown the asterisks of an expression are often put between backticks. */
 const unquoted = (text: string) => text.replace(/^(`|")([^`"]*)\1$/, '$2')

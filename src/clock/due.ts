@@ -1,11 +1,11 @@
-// When jobs fall due: arithmetic over schedules and time zones. Nothing here looks at a clock.
+// When jobs fall due: arithmetic on schedules and time zones. Nothing here reads the clock.
 import type { When } from '../base/jobs.ts'
 import { fromWallTime, type WallTime, wallTime } from '../base/zone.ts'
 
 const minute = 60_000
 const hour = 60 * minute
 
-/** The first `count` due times after `from`. `anchor`: where the grid of `every` begins; its first due time is one period later. */
+/** The first `count` due times after `from`. `anchor` is the origin of `every`; its first due time is one period later. */
 export async function nextRuns(
   when: When,
   zone: string,
@@ -34,7 +34,7 @@ export async function nextRuns(
   }
 }
 
-/** The last due time in (after, upTo]; null: there is none. Takes as long for a year as for a minute. */
+/** The last due time in (after, upTo], or null. Takes the same time for a year as for a minute. */
 export async function dueBetween(
   when: When,
   zone: string,
@@ -66,16 +66,16 @@ async function lastUpTo(when: When, zone: string, upTo: number, anchor: number):
 }
 
 interface Grid {
-  /** The first after this moment; null: never again. */
+  /** The first after this moment. Null if there is none. */
   after(ms: number): number | null
   /** The last at or before this moment. */
   upTo(ms: number): number | null
 }
 
 /**
- * `* * * * *` and `0 * * * *` go by the hours that pass: 23 on the day when the clock is put forward, 25 when it is put back.
- * Whoever names hours means what the clock on the wall shows: such a time fires once, at the end of the gap if it is
- * skipped and the first time if it comes twice. Croner alone does so for a single time of day, not for `30 2,14 * * *`.
+ * `* * * * *` and `0 * * * *` follow elapsed hours: 23 on the day when clocks go forward, 25 when they go back.
+ * A schedule that names hours means wall clock time. It fires once: at the end of the gap if its time is skipped, the first
+ * time if it occurs twice. Croner alone does this for a single time of day, but not for `30 2,14 * * *`.
  */
 async function gridOf(expression: string, zone: string): Promise<Grid> {
   const [, hours] = expression.trim().split(/\s+/)
@@ -83,7 +83,7 @@ async function gridOf(expression: string, zone: string): Promise<Grid> {
   return byTheHour ? croner(expression, zone) : onTheWall(await croner(expression, 'UTC'), zone)
 }
 
-/** Croner keeps a list of ten thousand years for every expression: 80 kB, which 200 jobs would make anew with every look at them. */
+/** Croner keeps a list of ten thousand years for every expression: 80 kB, which 200 jobs would build again each time they are checked. */
 const grids = new Map<string, Promise<Grid>>()
 const mostGrids = 50
 
@@ -98,21 +98,21 @@ function croner(expression: string, timezone: string): Promise<Grid> {
   return made
 }
 
-/** Loaded with the first job that needs it. */
+/** Croner is loaded with the first job that needs it. */
 async function newCroner(expression: string, timezone: string): Promise<Grid> {
   const { Cron } = await import('croner')
-  // With the name of a zone it makes a formatter at every step; with an offset it only counts.
+  // With a zone name croner creates a formatter at every step; with an offset it only computes.
   const where = timezone === 'UTC' ? { utcOffset: 0 } : { timezone }
   const cron = new Cron(expression, { ...where, mode: '5-part', paused: true })
   const [, , days, , weekdays] = expression.trim().split(/\s+/)
   const twoKindsOfDays = days !== '*' && weekdays !== '*'
-  // Croner looks at whole seconds before the given one, and due times are whole minutes.
+  // Croner looks for whole seconds before the given one, and due times are whole minutes.
   const upTo = (ms: number) => cron.previousRuns(1, new Date(floorTo(ms, minute) + 1000))[0]?.getTime() ?? null
   return {
     upTo,
     after(ms) {
       let next = cron.nextRun(new Date(ms))?.getTime() ?? null
-      // Croner 11 takes the 2nd and 3rd of March for days of February, and so steps over the 1st of `0 0 1 * 1`. Looking back it is right.
+      // Croner 11 takes March 2 and 3 for days of February, and so skips the 1st in `0 0 1 * 1`. Searching backwards it is right.
       while (twoKindsOfDays && next !== null) {
         const earlier = upTo(next - minute)
         if (earlier === null || earlier <= ms) break
@@ -123,12 +123,12 @@ async function newCroner(expression: string, timezone: string): Promise<Grid> {
   }
 }
 
-/** A grid of wall clock times, each written as if it were UTC, in the real time of a zone. A later one is never earlier in it. */
+/** Converts a grid of wall clock times, written as if they were UTC, to real time in a zone. Keeps their order. */
 function onTheWall(walls: Grid, zone: string): Grid {
   return {
     after(ms) {
       let wall = walls.after(shownAt(ms, zone))
-      // While an hour comes for the second time, its due times are past.
+      // While an hour occurs for the second time, its due times have passed.
       while (wall !== null && momentOf(wall, zone) <= ms) wall = walls.after(wall)
       return wall === null ? null : momentOf(wall, zone)
     },
@@ -141,7 +141,7 @@ function onTheWall(walls: Grid, zone: string): Grid {
   }
 }
 
-/** When the wall clock shows this for the first time; if it never does, when the gap ends. */
+/** When the wall clock shows this time for the first time; if it never does, the end of the gap. */
 function momentOf(wall: number, zone: string): number {
   const date = new Date(wall)
   const moment = fromWallTime(

@@ -108,7 +108,7 @@ test('a heading that is a schedule is paused and taken out like any other', asyn
   expect(withoutJob(markdown, 'heartbeat', name)).toBe('# Heartbeat Tasks\r\n\r\n## Every hour\r\n- c\r\n')
 })
 
-test('what people wrote stays as it is but for the line', () => {
+test('an edit changes only its own line', () => {
   const markdown = '## Cron Jobs\n### a\n  - **Paused:** no\nCron:  @daily\nInstruction:   x'
   expect(withPaused(markdown, 'cron', 'a', true)).toBe(
     '## Cron Jobs\n### a\nPaused: yes\nCron:  @daily\nInstruction:   x',
@@ -150,7 +150,7 @@ describe('what is asked for', () => {
     [{ name: 'a\u202eb' }, '1 to 60 letters'],
     [{ name: 'a'.repeat(61) }, '1 to 60 letters'],
     [{ schedule: 'every morning' }, 'every morning (9:00 AM)'],
-    [{ instruction: ' \n ' }, 'nothing to do'],
+    [{ instruction: ' \n ' }, 'no instruction'],
     [{ instruction: 'x'.repeat(10_001) }, '10000 characters'],
     [{ zone: 'Nowhere' }, 'no time zone'],
     [{ channel: 'discord:1\nModel: x' }, 'one line'],

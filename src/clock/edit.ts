@@ -1,13 +1,12 @@
-// Changes of the schedule files: a job put in, taken out or paused, and nothing else touched.
+// Edits the schedule files: adds, removes or pauses a job, and changes nothing else.
 import { type EntryShape, printEntry, withEntry, withField } from '../base/entries.ts'
 import type { Job, JobKind, NewJob } from '../base/jobs.ts'
 import { cronShape } from './cron-file.ts'
-import { jobOf, printOptional, readInstruction, readOptional } from './fields.ts'
+import { jobOf, printOptional, quoted, readInstruction, readOptional } from './fields.ts'
 import { heartbeatShape } from './heartbeat-file.ts'
-import { quoted } from './seen.ts'
-import { readSchedule, wordsFor } from './words.ts'
+import { readSchedule, wordsFor } from './schedule.ts'
 
-/** In place of the one of its name, else at the end of the file or section. */
+/** Replaces the entry of the same name, or appends to the file or section. */
 export function withJob(markdown: string, job: Job): string {
   const fields = { ...printWhen(job), ...printOptional(job), Instruction: job.instruction }
   return withEntry(markdown, shapes[job.kind], job.name, printEntry(shapes[job.kind], job.name, fields))
@@ -19,26 +18,29 @@ export const withoutJob = (markdown: string, kind: JobKind, name: string): strin
 export const withPaused = (markdown: string, kind: JobKind, name: string, paused: boolean): string =>
   withField(markdown, shapes[kind], name, 'Paused', paused ? 'yes' : null)
 
-/** What somebody asked for, checked. A length of time makes a heartbeat, everything else a cron job. */
+/** Validates a requested job. An interval makes a heartbeat, everything else a cron job. */
 export async function jobFrom(
-  asked: NewJob,
+  wanted: NewJob,
 ): Promise<{ readonly ok: true; readonly job: Job } | { readonly ok: false; readonly why: string }> {
-  const name = asked.name.trim()
+  const name = wanted.name.trim()
   if (!/^[\p{L}\p{M}\p{N} _-]{1,60}$/u.test(name)) {
-    return { ok: false, why: `"${quoted(name)}" is no name for a job: use 1 to 60 letters, digits, blanks, - and _.` }
+    return {
+      ok: false,
+      why: `"${quoted(name)}" is not a valid job name: use 1 to 60 letters, digits, spaces, - and _.`,
+    }
   }
-  const schedule = await readSchedule(asked.schedule)
+  const schedule = await readSchedule(wanted.schedule)
   if (!schedule.ok) return schedule
   const kind = schedule.when.type === 'every' ? 'heartbeat' : 'cron'
   const given: Readonly<Record<string, string | null | undefined>> = {
-    timezone: asked.zone,
-    channel: asked.channel,
-    model: asked.model,
-    missed: asked.missed,
-    'skip-if-unchanged': asked.skipIf,
+    timezone: wanted.zone,
+    channel: wanted.channel,
+    model: wanted.model,
+    missed: wanted.missed,
+    'skip-if-unchanged': wanted.skipIf,
   }
   const optional = readOptional(kind, key => given[key])
-  const job = jobOf(kind, name, schedule.when, readInstruction(asked.instruction), optional)
+  const job = jobOf(kind, name, schedule.when, readInstruction(wanted.instruction), optional)
   return job.ok ? { ok: true, job: job.value } : job
 }
 

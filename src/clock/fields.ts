@@ -1,9 +1,9 @@
-// The fields that both schedule files share: read from an entry, checked, and written back.
+// The fields that both schedule files share: reads, validates and prints them.
 import type { Entry } from '../base/entries.ts'
 import type { Job, JobKind, JobTrouble, Precheck, When } from '../base/jobs.ts'
-import { isSeen, quoted } from './seen.ts'
+import { excerpt } from '../base/scrub.ts'
 
-/** Every key is of one line but the instruction. */
+/** All on one line; only the instruction may span several. */
 export const optionalKeys = ['timezone', 'channel', 'model', 'missed', 'paused', 'skip-if-unchanged'] as const
 
 type Optional = Pick<Job, 'zone' | 'channel' | 'model' | 'missed' | 'paused' | 'skipIf'>
@@ -14,7 +14,7 @@ const longestLine = 500
 
 export const defaultMissed = (kind: JobKind): Job['missed'] => (kind === 'heartbeat' ? 'skip' : 'once')
 
-/** Throws nothing; the first field that cannot be used tells why. */
+/** Does not throw; the first invalid field gives the reason. */
 export function readOptional(kind: JobKind, given: (key: string) => string | null | undefined): Checked<Optional> {
   const zone = readZone(given('timezone'))
   if (!zone.ok) return zone
@@ -51,7 +51,7 @@ export function printOptional(job: Job): Readonly<Record<string, string | null>>
 
 export function readInstruction(text: string | undefined): Checked<string> {
   const instruction = (text ?? '').replaceAll(/\r\n?/g, '\n').trim()
-  if (instruction === '') return bad('It says nothing to do. Add a line "Instruction: …".')
+  if (instruction === '') return bad('It has no instruction. Add a line "Instruction: …".')
   if (instruction.length > longestInstruction) {
     return bad(
       `The instruction is longer than ${longestInstruction} characters. Put it into a file and name the file here.`,
@@ -60,7 +60,7 @@ export function readInstruction(text: string | undefined): Checked<string> {
   return good(instruction)
 }
 
-/** The jobs of a file, in its order. Of two with one name the first counts, also if it is wrong: it is the one that edits change. More than `mostJobs` are not read. */
+/** The jobs of a file, in its order. If two have the same name, the first is used even if it is invalid, because edits change that one. Entries after `mostJobs` are not read. */
 export async function readJobs(
   file: string,
   entries: readonly Entry[],
@@ -74,24 +74,25 @@ export async function readJobs(
     const name = entry.name.toLowerCase()
     const job: Checked<Job> = nameable(entry.name)
       ? names.has(name)
-        ? bad('There is another one of this name above it, and the first counts. Give this one a name of its own.')
+        ? bad('An entry above it has the same name, and only the first is used. Give this one another name.')
         : await read(entry)
-      : bad('Its heading is no name: write 1 to 100 visible characters.')
+      : bad('Its heading is not a valid name: use 1 to 100 visible characters.')
     names.add(name)
     if (job.ok) jobs.push(job.value)
     else refuse(entry.name, job.why)
   }
-  const [beyond] = entries.slice(mostJobs)
-  if (beyond)
-    refuse(
-      beyond.name,
-      `Only the first ${mostJobs} entries of a file are read. This one and those after it do not count.`,
-    )
+  const beyond = entries.slice(mostJobs)
+  const why = `Only the first ${mostJobs} entries of a file are read, and this one comes after them: it never runs.`
+  for (const { name } of beyond.slice(0, mostNamed)) refuse(name, why)
+  if (beyond.length > mostNamed)
+    refuse('', `Only the first ${mostJobs} entries are read; ${beyond.length - mostNamed} others never run.`)
   return { jobs, troubles }
 }
 
-/** Each costs a look at its expression, and a file may be of any length. */
-const mostJobs = 200
+/** Each costs half a millisecond when the file changes, and a file may have tens of thousands. */
+const mostJobs = 1000
+/** How many of the unread entries are named in problems. */
+const mostNamed = 100
 
 const nameable = (name: string) => name !== '' && name.length <= 100 && isSeen(name)
 
@@ -142,13 +143,13 @@ function readZone(text: string | null | undefined): Checked<string | null> {
   }
 }
 
-/** The zone that is written there, if there is one of that name. */
+/** The given time zone, or `own` if none is given or it does not exist. */
 export function zoneOr(text: string | null | undefined, own: string): string {
   const zone = readZone(text)
   return zone.ok ? (zone.value ?? own) : own
 }
 
-/** Null: nothing is written there. */
+/** Null if it is empty. */
 function readLine(key: string, text: string | null | undefined): Checked<string | null> {
   const line = (text ?? '').trim()
   if (!isSeen(line)) return bad(`${key} is one line of visible characters.`)
@@ -171,7 +172,7 @@ function readChoice<T>(
 export const good = <T>(value: T): Checked<T> => ({ ok: true, value })
 export const bad = (why: string): { readonly ok: false; readonly why: string } => ({ ok: false, why })
 
-/** A job of what was read one by one; the first that is wrong tells why. */
+/** Combines the parts into a job; the first invalid part gives the reason. */
 export function jobOf(
   kind: JobKind,
   name: string,
@@ -183,3 +184,12 @@ export function jobOf(
   if (!rest.ok) return rest
   return good({ kind, name, when, instruction: instruction.value, ...rest.value })
 }
+
+/** Control characters, line separators, lone surrogates, bidirectional controls and zero-width characters. */
+const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/u
+
+const isSeen = (text: string): boolean => !unseen.test(text)
+
+/** At most 60 characters, without invisible ones. */
+export const quoted = (text: string): string =>
+  excerpt(text.slice(0, 300).replace(new RegExp(`${unseen.source}+`, 'gu'), ' '), 60)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromWallTime } from '../base/zone.ts'
 import { datedFrom } from './from-now.ts'
-import { readSchedule } from './words.ts'
+import { readSchedule } from './schedule.ts'
 
 const evening = Date.UTC(2026, 10, 16, 22, 30, 12)
 

@@ -1,12 +1,13 @@
 // heartbeat.md: both spellings, the optional fields, and what cannot be used while the rest still counts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { worseThanLinear } from '../../test/harness/growth.ts'
 import { readHeartbeats } from './heartbeat-file.ts'
-import { wordsFor } from './words.ts'
+import { wordsFor } from './schedule.ts'
 
 const plain = { kind: 'heartbeat', zone: null, channel: null, model: null, missed: 'skip', paused: false, skipIf: null }
 
-test('the two spellings stand side by side', async () => {
+test('both spellings can be mixed', async () => {
   const markdown = `# Heartbeat Tasks
 
 Tasks that run periodically. Each section is a task prompt.
@@ -106,12 +107,12 @@ test('a heading that is nearly a schedule says what is missing', async () => {
   expect(troubles).toMatchObject([{ name: 'Every morning', why: expect.stringContaining('every morning (9:00 AM)') }])
 })
 
-test('of two with one name the first counts, also if it is wrong', async () => {
+test('if two have the same name the first is used, even if it is invalid', async () => {
   const wrong = await readHeartbeats('## a\nInterval: 1\nInstruction: x\n## a\nInterval: 60\nInstruction: x\n')
   expect(wrong).toMatchObject({ jobs: [], troubles: [{ name: 'a' }, { name: 'a' }] })
   const { jobs, troubles } = await readHeartbeats('## Every hour\n- a\n\n## every HOUR\n- b\n')
   expect(jobs).toMatchObject([{ name: 'every hour', instruction: '- a' }])
-  expect(troubles).toMatchObject([{ name: 'every HOUR', why: expect.stringContaining('name of its own') }])
+  expect(troubles).toMatchObject([{ name: 'every HOUR', why: expect.stringContaining('another name') }])
 })
 
 const names = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/)
@@ -129,7 +130,7 @@ const written = (all: readonly { name: string; instruction: string; interval: nu
     .map(({ name, instruction, interval }) => `## ${name}\nInterval: ${interval}\nInstruction: ${instruction}\n`)
     .join('\n')
 
-// Feature: discord-claude-gateway, Property 22: For any valid heartbeat.md content containing check definitions with names, instructions, and intervals, parsing the content should produce HeartbeatCheck objects whose fields match the defined values.
+// Feature: discord-claude-gateway, Property 22: Heartbeat config parsing
 test('P22: checks are read as they are written', async () => {
   await fc.assert(
     fc.asyncProperty(checks(60, 31_622_400), fc.boolean(), async (all, windows) => {
@@ -166,7 +167,7 @@ test('P22, by headings: the heading is the schedule and the list is the instruct
   )
 })
 
-// Feature: discord-claude-gateway, Property 23: For any heartbeat check definition with an interval less than 60 seconds, the HeartbeatScheduler should reject the definition and not start a timer for it.
+// Feature: discord-claude-gateway, Property 23: Heartbeat minimum interval enforcement
 test('P23: an interval below a minute is refused and named, and the others stay', async () => {
   await fc.assert(
     fc.asyncProperty(checks(0, 119), async all => {
@@ -191,14 +192,15 @@ test('hostile text is read in no time, and nothing in it is shown that cannot be
     '### x\n',
     'Interval:\n',
   ]
-  const begun = performance.now()
-  for (const text of texts) {
-    const { jobs, troubles } = await readHeartbeats(text.repeat(Math.ceil(100_000 / text.length)))
-    expect(jobs.length).toBeLessThanOrEqual(1)
-    expect(troubles.length).toBeLessThanOrEqual(201)
-    for (const { name, why } of troubles) expect(`${name}${why}`).toMatch(/^[^\p{Cc}\u202e\u2066]*$/u)
+  const read = async (size: number) => {
+    for (const text of texts) {
+      const { jobs, troubles } = await readHeartbeats(text.repeat(Math.ceil(size / text.length)))
+      expect(jobs.length).toBeLessThanOrEqual(1)
+      expect(troubles.length).toBeLessThanOrEqual(1101)
+      for (const { name, why } of troubles) expect(`${name}${why}`).toMatch(/^[^\p{Cc}\u202e\u2066]*$/u)
+    }
   }
-  expect(performance.now() - begun).toBeLessThan(5000)
+  expect(await worseThanLinear(read, 100_000)).toBeNull()
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 200 }), async text => {
       await readHeartbeats(`## ${text}\n${text}\nInterval: ${text}\nInstruction: ${text}`)

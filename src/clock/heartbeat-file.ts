@@ -1,8 +1,8 @@
-// heartbeat.md: what is looked at again and again. A check with `Interval:` and `Instruction:`, or a heading that is a schedule, with a list of tasks.
+// Reads heartbeat.md: recurring checks. Either `Interval:` and `Instruction:`, or a heading that is a schedule with a list of tasks.
 import { type Entry, type EntryShape, readEntries } from '../base/entries.ts'
 import type { Job, JobTrouble } from '../base/jobs.ts'
 import { bad, type Checked, jobOf, optionalKeys, readInstruction, readJobs, readOptional } from './fields.ts'
-import { readInterval, readSchedule, type ScheduleRead } from './words.ts'
+import { readInterval, readSchedule, type ScheduleRead } from './schedule.ts'
 
 const single = ['interval', 'schedule', ...optionalKeys]
 export const heartbeatShape: EntryShape = { section: null, keys: [...single, 'instruction'], single }

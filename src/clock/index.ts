@@ -1,3 +1,3 @@
-// The front door of clock/: time passes, and what is written in heartbeat.md and agents.md falls due.
-export { type JobsParts, openJobs } from './jobs.ts'
+// The public interface of clock/: the jobs of heartbeat.md and agents.md.
+export { createJobs, type JobsParts } from './jobs.ts'
 export { readAgentsFile, readSchedules } from './schedule-files.ts'

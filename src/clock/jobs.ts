@@ -1,45 +1,47 @@
-// The jobs of the workspace: kept in its files, fired when they fall due.
+// The jobs of the workspace: stored in its files, fired when they fall due.
 import { sameName } from '../base/entries.ts'
 import type { EventSink, EventSource, LaneKey, Place } from '../base/event.ts'
+import type { JobStates } from '../base/job-state.ts'
 import type { Job, JobChange, JobKind, Jobs, JobView, NewJob } from '../base/jobs.ts'
-import type { JobMarks } from '../base/marks.ts'
-import type { Tell } from '../base/signal.ts'
+import { placeName } from '../base/place.ts'
+import { createSerial } from '../base/serial.ts'
+import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { Caller } from '../base/tools.ts'
-import { handled, openAttendance, put } from './attend.ts'
 import { nextRuns } from './due.ts'
 import { jobFrom, withJob, withoutJob, withPaused } from './edit.ts'
-import { zoneOr } from './fields.ts'
+import { quoted, zoneOr } from './fields.ts'
+import { createFiring, handled, put } from './fire.ts'
 import { datedFrom } from './from-now.ts'
 import type { PrecheckParts } from './precheck.ts'
-import { type Known, openRoster } from './roster.ts'
-import { type Edited, fileOf, openScheduleFiles, openWatch, type ScheduleKeeper } from './schedule-files.ts'
-import { quoted } from './seen.ts'
-import { openTroubles } from './troubles.ts'
-import { eventOf, laneOf } from './wake.ts'
-import { wordsFor } from './words.ts'
+import { createTroubles } from './problems.ts'
+import { createRoster, eventOf, type Known, laneOf } from './roster.ts'
+import { wordsFor } from './schedule.ts'
+import { createScheduleFiles, type Edited, fileOf, openWatch, type ScheduleGuard } from './schedule-files.ts'
 
 export interface JobsParts {
   /** The workspace. */
   readonly dir: string
   readonly clock: Clock
-  /** Of jobs that name none. */
+  /** The time zone of jobs that name none. */
   zone(): string
-  readonly marks: JobMarks
-  readonly tell: Tell
+  readonly states: JobStates
+  readonly emit: Emit
   /** Runs the command of a pre-check. */
   readonly run: PrecheckParts['run']
   readonly noCommands?: () => string | null
-  /** Whether an event of the lane waits or runs. */
+  /** Whether an event of the lane is waiting or running. */
   busy(lane: LaneKey): boolean
-  /** Where the answer goes, for what a job names or, with null, for one that names nothing. */
+  /** Whether the jobs of heartbeat.md run, and whether their answers are sent. Both run as usual if missing. */
+  heartbeats?(): { readonly enabled: boolean; readonly silent: boolean }
+  /** Where the answer goes: for the channel that a job names, or for null if it names none. */
   placeOf(channel: string | null): Place | null
-  /** Whether anything can be sent there; missing: nobody knows. */
+  /** Whether the chat of this place is on. Not checked if missing. */
   isReached?(place: Place): boolean
-  readonly keeper?: ScheduleKeeper
-  /** A bug, for the log. */
+  readonly fileGuard?: ScheduleGuard
+  /** Reports a bug to the log. */
   broke(error: unknown): void
-  /** How often files and time are looked at although nothing calls: a watch can go deaf, and a machine sleeps. */
+  /** How often files and time are checked without a notification: a file watch can fail silently, and machines go to sleep. */
   readonly lookMs?: number
 }
 
@@ -52,23 +54,26 @@ interface Edit {
   change(markdown: string): string
 }
 
-export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly source: EventSource } {
+export function createJobs(parts: JobsParts): { readonly jobs: Jobs; readonly source: EventSource } {
   const { dir, clock, lookMs = defaultLookMs } = parts
-  const files = openScheduleFiles(dir, parts.keeper)
-  const troubles = openTroubles(parts.tell)
-  const roster = openRoster({ ...parts, files, troubles })
-  const inTurn = oneAtATime()
+  const files = createScheduleFiles(dir, parts.fileGuard)
+  const troubles = createTroubles(parts.emit)
+  const roster = createRoster({ ...parts, files, troubles })
+  const placeFor = ({ kind, channel }: Pick<Job, 'kind' | 'channel'>) =>
+    kind === 'heartbeat' && parts.heartbeats?.().silent ? null : parts.placeOf(channel)
+  const areOff = ({ kind }: Pick<Job, 'kind'>) => kind === 'heartbeat' && parts.heartbeats?.().enabled === false
+  const serially = createSerial()
   let sink: EventSink | null = null
   let nap = new AbortController()
 
   const look = async () => {
-    await inTurn(roster.look)
+    await serially(roster.look)
     nap.abort()
   }
 
-  /** `what` sees the files as they are; words from it leave them so. What changed counts once it resolves. */
+  /** `what` sees the current files; if it returns a text, that is the reason to change nothing. The change is in effect when this resolves. */
   const edit = (what: () => Edit | string, by: Caller | null = null): Promise<Edited> =>
-    inTurn(async () => {
+    serially(async () => {
       await roster.look()
       const wanted = what()
       if (typeof wanted === 'string') return { ok: false, why: wanted }
@@ -78,20 +83,21 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       return edited
     })
 
-  const attend = openAttendance({
+  const attend = createFiring({
     ...parts,
+    placeFor,
     roster,
     troubles,
     precheck: parts,
     async finish(job) {
       const { kind, name } = job
       const edited = await edit(() => {
-        // Somebody may have given it another time meanwhile.
+        // Somebody may have given it another time in the meantime.
         const same = JSON.stringify(roster.known.get(laneOf(job))?.job.when) === JSON.stringify(job.when)
         return { kind, change: markdown => (same ? withoutJob(markdown, kind, name) : markdown) }
       })
       if (edited.ok) return
-      const why = `it is done, but cannot be taken out: ${edited.why}`
+      const why = `it is done, but cannot be removed: ${edited.why}`
       troubles.set(laneOf(job), 'passed', [{ file: fileOf[kind], name, why }])
     },
   })
@@ -113,6 +119,7 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
     const flights = new Set<Promise<void>>()
     let stale = true
     let lookedAt = 0
+    let enabled = parts.heartbeats?.().enabled
     const wake = () => nap.abort()
     const watch = openWatch(dir, () => {
       stale = true
@@ -122,14 +129,17 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
     sink = to
     try {
       while (!signal.aborted) {
-        // From here on a call is not missed: it ends the sleep before it begins.
+        // From here on no wake-up is lost: it ends the next sleep before it begins.
         nap = new AbortController()
         const now = clock.now()
+        // Heartbeats were turned on or off: read the jobs again before firing.
+        stale ||= enabled !== parts.heartbeats?.().enabled
+        enabled = parts.heartbeats?.().enabled
         if (stale || now < lookedAt || now - lookedAt >= lookMs) {
           stale = false
           lookedAt = now
           watch.ensure()
-          await inTurn(roster.look).catch(parts.broke)
+          await serially(roster.look).catch(parts.broke)
         }
         for (const entry of due(roster.known.values(), clock.now())) {
           const flight = start(entry, to, signal)
@@ -146,21 +156,31 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
     }
   }
 
-  const view = async ({ job, zone, mark }: Known): Promise<JobView> => {
-    const from = Math.max(handled(mark), clock.now())
-    const next = job.paused ? [] : await nextRuns(job.when, zone, from, shown, mark.since)
-    const place = parts.placeOf(job.channel)
-    const answersTo = place && `${place.chat}:${place.conversation}`
-    return { ...job, words: wordsFor(job.when), next, last: mark.fired, answersTo }
+  /** The result stays valid until the first of these times. The overview asks for it after every signal. */
+  const nextOf = async (entry: Known): Promise<readonly number[]> => {
+    const { job, zone, state, soon } = entry
+    const from = Math.max(handled(state), clock.now())
+    if (soon && soon.from <= from && from < (soon.runs[0] ?? Number.POSITIVE_INFINITY)) return soon.runs
+    const runs = await nextRuns(job.when, zone, from, shown, state.since)
+    entry.soon = { from, runs }
+    return runs
   }
 
-  /** By its name, or by its kind and name where both kinds have one. */
+  const view = async (entry: Known): Promise<JobView> => {
+    const { job, state } = entry
+    const next = job.paused ? [] : await nextOf(entry)
+    const place = placeFor(job)
+    const answersTo = place && placeName(place)
+    return { ...job, words: wordsFor(job.when), next, last: state.fired, answersTo }
+  }
+
+  /** By name, or by kind and name if both kinds have one. */
   const find = (name: string): Known | string => {
     const all = [...roster.known.values()]
     const found = all.filter(({ job }) => sameName(job.name, name) || sameName(laneOf(job), name))
     const [entry, another] = found
     if (!entry) return `There is no job called "${quoted(name)}".`
-    if (another) return `There are two of that name; say ${found.map(({ job }) => laneOf(job)).join(' or ')}.`
+    if (another) return `There are two jobs of that name; use ${found.map(({ job }) => laneOf(job)).join(' or ')}.`
     return entry
   }
 
@@ -202,11 +222,11 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       if (place && parts.isReached?.(place) === false)
         return { ok: false, why: `There is no chat "${quoted(place.chat)}" here. Write the channel like discord:123.` }
       const [next] = await nextRuns(job.when, job.zone ?? parts.zone(), now, 1, now)
-      if (next === undefined) return { ok: false, why: 'That time has passed or never comes.' }
+      if (next === undefined) return { ok: false, why: 'That time has passed or never occurs.' }
       const edited = await edit(() => {
         const taken = [...roster.known.values()].some(one => sameName(one.job.name, job.name))
         if (taken) return `There is a job called "${quoted(job.name)}" already; remove it first.`
-        // It would be overwritten.
+        // The edit would overwrite the unusable entry.
         const broken = troubles.all().find(one => one.file === fileOf[job.kind] && sameName(one.name, job.name))
         if (broken) return `${broken.file} has "${quoted(job.name)}" already, which cannot be used: ${broken.why}`
         return { kind: job.kind, change: markdown => withJob(markdown, job) }
@@ -217,7 +237,10 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       const changed = await change(name, (markdown, { kind, name: own }) => withPaused(markdown, kind, own, paused), by)
       if (!changed.ok) return changed
       const after = await viewOf(changed.before.job)
-      return after.ok && after.job.paused !== paused ? unchangedIn(after.job) : after
+      if (!after.ok || after.job.paused === paused) return after
+      return areOff(after.job)
+        ? { ok: false, why: 'All heartbeats are off: heartbeat.enabled is false.' }
+        : unchangedIn(after.job)
     },
     async remove(name, by) {
       const changed = await change(name, (markdown, { kind, name: own }) => withoutJob(markdown, kind, own), by)
@@ -232,8 +255,8 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
       if (typeof entry === 'string') return { ok: false, why: entry }
       if (!sink) return { ok: false, why: 'The gateway is not ready; try again in a moment.' }
       const now = clock.now()
-      const answer = await put(sink, eventOf(entry.job, `now-${now}`, parts.placeOf(entry.job.channel)))
-      if (answer === null) return { ok: false, why: 'It could not be stored; check the free space of the disk.' }
+      const answer = await put(sink, eventOf(entry.job, `now-${now}`, placeFor(entry.job)))
+      if (answer === null) return { ok: false, why: 'It could not be stored; check the free disk space.' }
       if (answer.type === 'refused') return { ok: false, why: answer.reason }
       await roster.note(entry, { fired: now })
       return { ok: true, job: await view(entry) }
@@ -245,7 +268,7 @@ export function openJobs(parts: JobsParts): { readonly jobs: Jobs; readonly sour
 /** Something in the file keeps the change from being read back. */
 const unchangedIn = ({ kind }: Pick<Job, 'kind'>): JobChange => ({
   ok: false,
-  why: `${fileOf[kind]} does not read as it should after the change; look at the file.`,
+  why: `${fileOf[kind]} cannot be read as expected after the change; check the file.`,
 })
 
 const due = (all: Iterable<Known>, now: number): readonly Known[] =>
@@ -257,13 +280,4 @@ function untilNext(all: Iterable<Known>, now: number, most: number): number {
     if (!job.paused && flight === null) least = Math.min(least, Math.max(0, next - now))
   }
   return least
-}
-
-function oneAtATime() {
-  let last: Promise<unknown> = Promise.resolve()
-  return <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = last.then(work, work)
-    last = mine.catch(() => undefined)
-    return mine
-  }
 }

@@ -1,4 +1,4 @@
-// Whether there is anything new: a file, an address, a command.
+// The pre-check of a job: a file, an address, a command.
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -53,7 +53,7 @@ test('a file is news when its content is another', async () => {
   fingerprintOf(await look({ type: 'file', path: 'notes/copy.md' }, second))
 })
 
-test('a file that is missing, no file, or not of the workspace is told, and never read', async () => {
+test('a missing file, a folder, or a file outside the workspace is reported and never read', async () => {
   const { home, dir, look } = await workspace()
   await writeFile(join(home, 'secret'), 'x')
   await symlink(join(home, 'secret'), join(dir, 'link'))
@@ -74,7 +74,7 @@ test('an address is news when it answers something else', async () => {
   fingerprintOf(await look({ type: 'url', url }, first))
 })
 
-test('an address that fails, hangs, answers without end or is no web address is told', async () => {
+test('an address that fails, hangs, never ends or is not http is reported', async () => {
   const { look } = await workspace()
   const failing = await site((_, answer) => answer.writeHead(503).end('busy'))
   expect(whyOf(await look({ type: 'url', url: failing }))).toMatch(/503/)
@@ -90,7 +90,7 @@ test('an address that fails, hangs, answers without end or is no web address is 
     expect(whyOf(await look({ type: 'url', url }))).toMatch(/http/)
 })
 
-test('a command is news when it prints something else; one that fails is told', async () => {
+test('a command is news when it prints something else; a failing one is reported', async () => {
   let ended: { ok: boolean; output: string } | Error = { ok: true, output: 'one' }
   const { look } = await workspace(async () => {
     if (ended instanceof Error) throw ended

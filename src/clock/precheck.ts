@@ -1,23 +1,25 @@
-// Is there anything new? Looked at before a job costs a turn.
+// The pre-check of a job: whether anything is new, before it costs a turn.
+
 import { createHash, type Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
+import { isMissing } from '../base/error-text.ts'
 import type { Precheck } from '../base/jobs.ts'
 
 export type Checked =
   | { readonly type: 'unchanged' }
-  /** To be remembered once the event was accepted. */
+  /** To be stored once the event is accepted. */
   | { readonly type: 'changed'; readonly fingerprint: string }
-  /** It could not be told, in plain words. The job fires: a broken check must not silence it. */
+  /** The check failed; `why` is for people. The job fires anyway: a broken check must not silence it. */
   | { readonly type: 'unclear'; readonly why: string }
 
 export interface PrecheckParts {
   /** The workspace. */
   readonly dir: string
-  /** In a shell, in the workspace, until the signal. `output`: what it printed; not ok: it failed or took too long. */
+  /** Runs a command in a shell in the workspace until the signal. `output` is what it printed; not ok if it failed or took too long. */
   run(command: string, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly output: string }>
-  /** Why no command is run at the moment, in plain words; null: they are. */
+  /** Why commands are not allowed at the moment, for people. Null if they are. */
   noCommands?(): string | null
   readonly timeoutMs?: number
 }
@@ -26,14 +28,14 @@ const mostBytes = 1024 * 1024
 const addressMs = 10_000
 const commandMs = 60_000
 
-/** `before`: the fingerprint of the last time; null: there was none. */
+/** `before` is the last fingerprint. Null if there is none. */
 export async function unchanged(
   check: Precheck,
   before: string | null,
   parts: PrecheckParts,
   signal: AbortSignal,
 ): Promise<Checked> {
-  // What is looked at counts too: another file with the same content is news.
+  // The check itself is part of the fingerprint: another file with the same content is news.
   const hash = createHash('sha256').update(`${JSON.stringify(check)}\n`)
   const why = await feed(check, hash, parts, signal)
   if (why !== null) return { type: 'unclear', why }
@@ -41,7 +43,7 @@ export async function unchanged(
   return fingerprint === before ? { type: 'unchanged' } : { type: 'changed', fingerprint }
 }
 
-/** Null: everything went into the hash. */
+/** Null if everything was added to the hash. */
 async function feed(check: Precheck, hash: Hash, parts: PrecheckParts, signal: AbortSignal): Promise<string | null> {
   switch (check.type) {
     case 'file':
@@ -67,11 +69,11 @@ async function feedFile(path: string, hash: Hash, dir: string): Promise<string |
     const found = await realpath(resolve(dir, path))
     if (!found.startsWith(`${await realpath(dir)}${sep}`))
       return 'the file of Skip-if-unchanged is not in the workspace'
-    // Opening a pipe would wait for somebody to write into it.
+    // Opening a named pipe would block until somebody writes to it.
     const file = await open(found, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       if (!(await file.stat()).isFile()) return 'what Skip-if-unchanged names is not a file'
-      // Of any size: it is not kept.
+      // Of any size, since the content is only hashed.
       for await (const piece of file.createReadStream({ autoClose: false })) hash.update(piece)
     } finally {
       await file.close()
@@ -94,7 +96,7 @@ async function feedAddress(url: string, hash: Hash, signal: AbortSignal): Promis
     let bytes = 0
     for await (const piece of answer.body ?? []) {
       bytes += piece.byteLength
-      // Leaving the loop ends the connection.
+      // Leaving the loop closes the connection.
       if (bytes > mostBytes) return 'the address of Skip-if-unchanged answers with more than 1 MB'
       hash.update(piece)
     }
@@ -107,5 +109,3 @@ async function feedAddress(url: string, hash: Hash, signal: AbortSignal): Promis
 }
 
 const within = (ms: number, signal: AbortSignal) => AbortSignal.any([signal, AbortSignal.timeout(ms)])
-
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'

@@ -1,8 +1,10 @@
-// heartbeat.md and agents.md: read when they change, edited whole or not at all.
+// Reads heartbeat.md and agents.md when they change, and edits them atomically.
+
 import { isUtf8 } from 'node:buffer'
 import { constants, type FSWatcher, statSync, watch } from 'node:fs'
-import { chmod, open, realpath, rename, rm } from 'node:fs/promises'
+import { chmod, open, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
+import { isMissing } from '../base/error-text.ts'
 import type { Job, JobKind, JobTrouble } from '../base/jobs.ts'
 import type { Caller } from '../base/tools.ts'
 import { readCronJobs } from './cron-file.ts'
@@ -14,29 +16,31 @@ const kinds = ['heartbeat', 'cron'] as const
 export interface Schedules {
   readonly jobs: readonly Job[]
   readonly troubles: readonly JobTrouble[]
-  /** False: a file could not be read, and its jobs are those of the last time. */
+  /** False if a file could not be read; its last known jobs are used then. */
   readonly whole: boolean
+  /** Files that do not exist. */
+  readonly missing: readonly string[]
 }
 
 export type Edited = { readonly ok: true } | { readonly ok: false; readonly why: string }
 
-/** Whoever knows who changed the files; without, they are what stands on the disk. */
-export interface ScheduleKeeper {
-  /** What counts where somebody who may not change the file was at it; null: no file. Undefined: what stands on the disk. */
+/** The file guard, which knows who changed the files. Without it, the files on disk are used. */
+export interface ScheduleGuard {
+  /** The text in effect if somebody without permission has changed the file; null for no file. Undefined: the text on disk. */
   approved(file: string): string | null | undefined
-  /** Whole or not at all, also while others are at it. `by`: the turn that does it; null: no turn. */
+  /** Atomic, even while others edit the file. `by` is the turn that edits; null if it is not a turn. */
   edit(file: string, by: Caller | null, change: (markdown: string | null) => string): Promise<Edited>
 }
 
 const mostBytes = 1024 * 1024
 
-export function openScheduleFiles(dir: string, keeper: ScheduleKeeper | null = null) {
+export function createScheduleFiles(dir: string, fileGuard: ScheduleGuard | null = null) {
   const last = new Map<JobKind, { text: string; jobs: readonly Job[]; troubles: readonly JobTrouble[] }>()
 
   const readCounting = async (file: string, path: string): ReturnType<typeof readText> => {
     const found = await readText(path)
-    // Asked for after the file was read: whoever was at it before that is known by now.
-    const approved = keeper?.approved(file)
+    // Asked after reading: by now the guard knows of any change made before the read.
+    const approved = fileGuard?.approved(file)
     return approved === undefined ? found : { ok: true, text: approved && withoutMark(approved), mode: 0o600 }
   }
 
@@ -45,38 +49,40 @@ export function openScheduleFiles(dir: string, keeper: ScheduleKeeper | null = n
     const before = last.get(kind)
     if (!found.ok) {
       const trouble = { file: fileOf[kind], name: '', why: found.why }
-      return { jobs: before?.jobs ?? [], troubles: [trouble], whole: false }
+      return { jobs: before?.jobs ?? [], troubles: [trouble], whole: false, missing: [] }
     }
     const text = found.text ?? ''
-    if (before?.text === text) return { ...before, whole: true }
+    const missing = found.text === null ? [fileOf[kind]] : []
+    if (before?.text === text) return { ...before, whole: true, missing }
     const { jobs, troubles } = await (kind === 'cron' ? readCronJobs(text) : readHeartbeats(text))
     last.set(kind, { text, jobs, troubles })
-    return { jobs, troubles, whole: true }
+    return { jobs, troubles, whole: true, missing }
   }
 
   return {
-    /** What the files say now. Never rejects; a missing file has no jobs. */
+    /** Reads the current files. Never rejects; a missing file has no jobs. */
     async read(): Promise<Schedules> {
       const read = await Promise.all(kinds.map(readKind))
       return {
         jobs: read.flatMap(({ jobs }) => jobs),
         troubles: read.flatMap(({ troubles }) => troubles),
         whole: read.every(({ whole }) => whole),
+        missing: read.flatMap(({ missing }) => missing),
       }
     },
-    /** Two at a time would lose one: the caller lets them follow each other. */
+    /** Concurrent edits would lose one: the caller must serialize them. */
     async edit(kind: JobKind, by: Caller | null, change: (markdown: string) => string): Promise<Edited> {
       const file = fileOf[kind]
       const target = await targetOf(dir, file)
       if (target === null)
-        return { ok: false, why: `${file} is a link that leads out of the workspace; edit it by hand.` }
-      if (keeper) {
+        return { ok: false, why: `${file} is a link to a file outside the workspace; edit it by hand.` }
+      if (fileGuard) {
         const found = await readCounting(file, target)
         if (!found.ok) return { ok: false, why: `${file} ${found.why}.` }
         if (change(found.text ?? '') === (found.text ?? '')) return { ok: true }
-        return keeper.edit(file, by, markdown => change(withoutMark(markdown ?? '')))
+        return fileGuard.edit(file, by, markdown => change(withoutMark(markdown ?? '')))
       }
-      // Somebody else may save it meanwhile; then theirs is the text to change.
+      // Somebody else may save it in the meantime; then the edit is applied to their text.
       for (let attempt = 0; attempt < 5; attempt++) {
         const found = await readText(target)
         if (!found.ok) return { ok: false, why: `${file} ${found.why}.` }
@@ -90,16 +96,16 @@ export function openScheduleFiles(dir: string, keeper: ScheduleKeeper | null = n
   }
 }
 
-/** What the files of a workspace say now, without a gateway. Never rejects. */
-export const readSchedules = (dir: string): Promise<Schedules> => openScheduleFiles(dir).read()
+/** Reads the files of a workspace without a gateway. Never rejects. */
+export const readSchedules = (dir: string): Promise<Schedules> => createScheduleFiles(dir).read()
 
-/** agents.md as it is now; '' where it is missing or of no use, which the schedules tell. Never rejects, and waits for no pipe. */
+/** The current agents.md. Empty if it is missing or unusable; readSchedules reports that. Never rejects, and does not block on a pipe. */
 export async function readAgentsFile(dir: string): Promise<string> {
   const found = await readText(join(dir, fileOf.cron))
   return found.ok ? (found.text ?? '') : ''
 }
 
-/** Calls `changed` a moment after one of the files changed. Going deaf is no trouble: whoever uses it also looks now and then. */
+/** Calls `changed` shortly after one of the files changed. May fail silently: the caller also polls. */
 export function openWatch(dir: string, changed: () => void) {
   const names: readonly string[] = Object.values(fileOf)
   let open: { watcher: FSWatcher; inode: number } | null = null
@@ -109,7 +115,7 @@ export function openWatch(dir: string, changed: () => void) {
     open = null
   }
   return {
-    /** Again after the folder was missing or has been replaced: a watch stays with the old one. */
+    /** Watches again after the folder was missing or has been replaced, since a watch stays with the old folder. */
     ensure() {
       try {
         const inode = statSync(dir).ino
@@ -117,7 +123,7 @@ export function openWatch(dir: string, changed: () => void) {
         close()
         const watcher = watch(dir, (_, file) => {
           if (file !== null && !names.includes(file)) return
-          // An editor that empties the file first is given the time to fill it.
+          // Gives an editor that truncates the file first the time to write it.
           settling ??= setTimeout(() => {
             settling = null
             changed()
@@ -126,7 +132,7 @@ export function openWatch(dir: string, changed: () => void) {
         watcher.on('error', close)
         open = { watcher, inode }
       } catch {
-        // No such folder, or out of watches: the look now and then has to do.
+        // No such folder, or out of watches: polling has to do.
         close()
       }
     },
@@ -143,7 +149,7 @@ const withoutMark = (text: string) => text.replace(/^\uFEFF/, '')
 
 async function readText(path: string): Promise<Text | { readonly ok: false; readonly why: string }> {
   try {
-    // Opening a pipe would wait for somebody to write into it.
+    // Opening a named pipe would block until somebody writes to it.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const stat = await file.stat()
@@ -156,21 +162,19 @@ async function readText(path: string): Promise<Text | { readonly ok: false; read
       await file.close()
     }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      return { ok: true, text: null, mode: 0o600 }
-    }
+    if (isMissing(error)) return { ok: true, text: null, mode: 0o600 }
     return { ok: false, why: 'cannot be read; check its permissions' }
   }
 }
 
-/** Where the file really is; null: outside of the workspace. */
+/** The file's real path. Null if it is outside the workspace. */
 async function targetOf(dir: string, file: string): Promise<string | null> {
   const path = join(dir, file)
   try {
     const [home, target] = await Promise.all([realpath(dir), realpath(path)])
     return target.startsWith(`${home}${sep}`) ? target : null
   } catch {
-    // Not there yet: a rename to this name replaces also a link that leads nowhere, by a file in the workspace.
+    // It does not exist yet: renaming to this path replaces even a dangling link by a file in the workspace.
     return path
   }
 }
@@ -179,14 +183,8 @@ async function replace(path: string, before: Text, text: string): Promise<'done'
   if (text === before.text) return 'done'
   const draft = `${path}.${process.pid}.tmp`
   try {
-    const file = await open(draft, 'w', before.mode)
-    try {
-      await file.writeFile(text)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    // What the umask took away.
+    await writeFile(draft, text, { mode: before.mode, flush: true })
+    // Restores the bits that the umask removed.
     await chmod(draft, before.mode)
     const now = await readText(path)
     if (!now.ok || now.text !== before.text) {

@@ -1,17 +1,17 @@
-// What hooks and webhooks of agents.md have in common: an instruction, a channel, a model, and troubles in words.
+// What hooks and webhooks of agents.md have in common: an instruction, a channel, a model, and problems.
 import { type Entry, readEntries, sameName } from '../base/entries.ts'
-import { label } from '../base/label.ts'
+import { label } from '../base/scrub.ts'
 
-/** Something in agents.md that cannot be used; the rest of the file still counts. */
+/** An entry of agents.md that cannot be used; the rest of the file is still in effect. */
 export interface HookTrouble {
   readonly file: 'agents.md'
   readonly name: string
   readonly why: string
 }
 
-export interface Told {
+export interface CommonFields {
   readonly instruction: string
-  /** Where the answer goes, as it is written: `discord:123`. Null: the default channel. */
+  /** Where the answer goes, as written: `discord:123`. Null for the default channel. */
   readonly channel: string | null
   /** `model` or `backend/model`. */
   readonly model: string | null
@@ -23,15 +23,15 @@ export const troubleWith = (name: string, why: string): HookTrouble => ({
   why,
 })
 
-/** What an entry became, or why it cannot be used. */
+/** The parsed entry, or why it cannot be used. */
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly why: string }
 
-/** In the order of the file. The first of a name counts, the next ones are troubles. */
+/** In the order of the file. If a name occurs twice, the first entry is used and the others are problems. */
 export function readSection<T>(
   markdown: string,
   section: string,
   keys: readonly string[],
-  read: (entry: Entry, told: Told) => Read<T>,
+  read: (entry: Entry, common: CommonFields) => Read<T>,
 ): { readonly found: ReadonlyMap<string, T>; readonly troubles: readonly HookTrouble[] } {
   const found = new Map<string, T>()
   const troubles: HookTrouble[] = []
@@ -40,19 +40,19 @@ export function readSection<T>(
     const name = entry.name.trim().toLowerCase()
     const twice = entries.slice(0, i).some(earlier => sameName(earlier.name, name))
     const got = twice
-      ? ({ ok: false, why: `"## ${section}" has it twice; the first one counts.` } as const)
-      : readTold(entry, told => read(entry, told))
+      ? ({ ok: false, why: `"## ${section}" has it twice; only the first one is used.` } as const)
+      : readCommon(entry, common => read(entry, common))
     if (got.ok) found.set(name, got.value)
     else troubles.push(troubleWith(entry.name, got.why))
   }
   return { found, troubles }
 }
 
-function readTold<T>({ fields, text }: Entry, then: (told: Told) => Read<T>): Read<T> {
+function readCommon<T>({ fields, text }: Entry, then: (common: CommonFields) => Read<T>): Read<T> {
   const instruction = fields.get('instruction') ?? ''
   if (instruction === '') {
-    const hint = text === '' ? '' : ' What stands there now has no "Instruction:" before it.'
-    return { ok: false, why: `It needs a line "Instruction: …" that says what the agent is to do.${hint}` }
+    const hint = text === '' ? '' : ' The text there has no "Instruction:" before it.'
+    return { ok: false, why: `It needs a line "Instruction: …" that says what the agent should do.${hint}` }
   }
   return then({ instruction, channel: filled(fields.get('channel')), model: filled(fields.get('model')) })
 }

@@ -1,9 +1,6 @@
-// The front door: what programs and the life of the gateway itself bring, and what the agent says unasked.
+// The public interface of hooks/: webhooks, lifecycle hooks, boot instructions, and the ipc/outbound folder.
 
-export { openCalls } from './calls.ts'
-export { openDesk } from './desk.ts'
-export { openEquipment } from './equip.ts'
-export { readHooks } from './lifecycle.ts'
-export { openOutbound } from './outbound.ts'
-export { openTools, type ToolPorts } from './tools/index.ts'
-export { openWebhooks, readWebhooks } from './webhooks.ts'
+export { createBootTask } from './boot.ts'
+export { createLifecycle, type Lifecycle, readHooks } from './lifecycle.ts'
+export { createOutbound } from './outbound.ts'
+export { createWebhooks, readWebhooks } from './webhooks.ts'

@@ -35,7 +35,7 @@ Instruction: not a hook, it stands elsewhere
   expect(readHooks('')).toEqual({ hooks: {}, troubles: [] })
 })
 
-test('what is unknown, empty or there twice is a trouble in words, and the others count', () => {
+test('unknown, empty or duplicate hooks are problems, and the others are in effect', () => {
   const markdown = `## Hooks
 ### start-up
 Instruction: x

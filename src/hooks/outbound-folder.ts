@@ -1,18 +1,20 @@
-// The folder ipc/outbound with sent/ and failed/: made when missing, trusted only while nothing in its path is a link.
+// The folder ipc/outbound with sent/ and failed/: created if missing, used only while no part of its path is a link.
+
 import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
+import { errorCode } from '../base/error-text.ts'
 import type { Clock } from '../base/time.ts'
 
 export interface OutboundFolder {
   readonly dir: string
-  /** Which folder it is at the moment, or why it cannot be used. */
+  /** The inode of the folder, or why it cannot be used. */
   ready(): Promise<{ readonly inode: number } | { readonly why: string }>
-  /** What may be a message, in order of name. */
+  /** Names of possible messages, sorted. */
   names(): Promise<readonly string[]>
-  /** Rejects when it cannot be moved; then it stays where it is. */
+  /** Rejects if it cannot be moved; then it stays where it is. */
   toSent(name: string): Promise<void>
   toFailed(name: string, why: string): Promise<void>
-  /** Keeps the newest of sent/. */
+  /** Keeps only the newest files of sent/. */
   prune(): Promise<void>
 }
 
@@ -20,10 +22,10 @@ const kept = 500
 const folders = ['ipc', 'ipc/outbound', 'ipc/outbound/sent', 'ipc/outbound/failed']
 const inFlight = /^\.|\.(?:tmp|part)$|~$/i
 
-export function openFolder(workspace: string, clock: Pick<Clock, 'now'>): OutboundFolder {
+export function createFolder(workspace: string, clock: Pick<Clock, 'now'>): OutboundFolder {
   const dir = join(workspace, 'ipc/outbound')
 
-  /** A path without its extension that is free with each of the endings. */
+  /** A path without extension that is free with each of the endings. */
   async function freeIn(folder: string, stem: string, endings: readonly string[]): Promise<string> {
     for (let i = 0; ; i += 1) {
       const base = join(dir, folder, i === 0 ? stem : `${stem}.${clock.now().toString(36)}${i === 1 ? '' : `-${i}`}`)
@@ -59,7 +61,7 @@ export function openFolder(workspace: string, clock: Pick<Clock, 'now'>): Outbou
       const [stem, ending] = nameParts(name)
       const base = await freeIn('failed', stem, [ending, '.reason.txt'])
       await rename(join(dir, name), `${base}${ending}`)
-      // wx: what is there is neither overwritten nor followed.
+      // wx: neither overwrites an existing file nor follows a link.
       await writeFile(`${base}.reason.txt`, `${why}\n`, { flag: 'wx', mode: 0o600 })
     },
     async prune() {
@@ -68,8 +70,8 @@ export function openFolder(workspace: string, clock: Pick<Clock, 'now'>): Outbou
       if (names.length <= kept) return
       const aged: { name: string; at: number }[] = []
       for (const name of names) {
-        const stats = await lstat(join(sent, name)).catch(() => null) // taken away meanwhile
-        // The time of the move; that of the content says nothing about when it was sent.
+        const stats = await lstat(join(sent, name)).catch(() => null) // it was removed in the meantime
+        // ctime is the time of the move; mtime says nothing about when it was sent.
         if (stats && !stats.isDirectory()) aged.push({ name, at: stats.ctimeMs })
       }
       aged.sort((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1))
@@ -78,7 +80,7 @@ export function openFolder(workspace: string, clock: Pick<Clock, 'now'>): Outbou
   }
 }
 
-/** Without control characters, and short enough for something to be added. */
+/** Without control characters, and short enough to append a suffix. */
 function nameParts(name: string): readonly [stem: string, ending: string] {
   const plain = name.replace(/\p{Cc}/gu, '_')
   const ending = extname(plain).length <= 8 ? extname(plain) : ''
@@ -92,8 +94,8 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-const unlessThere = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EEXIST') throw error
+const unlessThere = (error: unknown): void => {
+  if (errorCode(error) !== 'EEXIST') throw error
 }
 
-export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown trouble'
+export const codeOf = (error: unknown): string => errorCode(error) ?? 'unknown error'

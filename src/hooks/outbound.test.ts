@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { type OutboundLetter, type OutboundParts, openOutbound } from './outbound.ts'
+import { createOutbound, type OutboundDelivery, type OutboundParts } from './outbound.ts'
 
 const clock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
@@ -34,22 +34,22 @@ async function makeWorkspace() {
 
 /** An outbox as the real one: a key once. */
 function makeOutbox() {
-  const letters = new Map<string, OutboundLetter>()
-  const put = async (key: string, letter: OutboundLetter) => {
-    if (!letters.has(key)) letters.set(key, letter)
+  const deliveries = new Map<string, OutboundDelivery>()
+  const put = async (key: string, delivery: OutboundDelivery) => {
+    if (!deliveries.has(key)) deliveries.set(key, delivery)
   }
-  return { letters, put, texts: () => [...letters.values()].map(({ text }) => text) }
+  return { deliveries, put, texts: () => [...deliveries.values()].map(({ text }) => text) }
 }
 
 function start(workspace: string, changes: Partial<OutboundParts>) {
   const signals: Signal[] = []
   const stopping = new AbortController()
-  const outbound = openOutbound({
+  const outbound = createOutbound({
     workspace,
     put: async () => undefined,
     placeOf: channel => (channel === 'none' ? null : { chat: 'webchat', conversation: channel ?? 'default' }),
     split: (_, text) => text.match(/[\s\S]{1,1000}/g) ?? [''],
-    tell: signal => void signals.push(signal),
+    emit: signal => void signals.push(signal),
     clock,
     ...changes,
   })
@@ -65,7 +65,7 @@ function start(workspace: string, changes: Partial<OutboundParts>) {
 
 test('JSON and markdown are sent to their channels and move to sent/', async () => {
   const { workspace, dir, drop, inside } = await makeWorkspace()
-  const { letters, put } = makeOutbox()
+  const { deliveries, put } = makeOutbox()
   await mkdir(join(workspace, 'notes'))
   await writeFile(join(workspace, 'notes/a.txt'), 'x')
   await drop('1.json', { channel: 'c1', text: 'One', files: ['./notes/a.txt', 'notes/a.txt'] })
@@ -77,7 +77,7 @@ test('JSON and markdown are sent to their channels and move to sent/', async () 
   start(workspace, { put })
   await expect.poll(() => inside('sent')).toEqual(['1.json', '2.json', '3.md', '4.md', '5.md', '6.JSON'])
   const place = (conversation: string) => ({ chat: 'webchat', conversation })
-  expect([...letters.values()]).toEqual([
+  expect([...deliveries.values()]).toEqual([
     { place: place('c1'), text: 'One', files: ['notes/a.txt'] },
     { place: place('default'), text: 'Two', files: [] },
     { place: place('C'), text: 'Three\nlines: 3', files: [] },
@@ -87,7 +87,7 @@ test('JSON and markdown are sent to their channels and move to sent/', async () 
     { place: place('c6'), text: 'x'.repeat(1000), files: [] },
     { place: place('c6'), text: 'x'.repeat(500), files: ['notes/a.txt'] },
   ])
-  expect([...letters.keys()][0]).toMatch(/^outbound:1.json:[0-9a-f]{32}$/)
+  expect([...deliveries.keys()][0]).toMatch(/^outbound:1.json:[0-9a-f]{32}$/)
   expect(((await lstat(join(dir, 'sent'))).mode & 0o777).toString(8)).toBe('700')
 })
 
@@ -97,16 +97,14 @@ test('a new file is noticed at once, and the same name with the same words is a 
   start(workspace, { put })
   await pause(300)
   for (let times = 1; times <= 3; times += 1) {
-    const began = performance.now()
     await drop('water.md', 'Drink water.')
     await expect.poll(() => texts().length, { interval: 20 }).toBe(times)
-    expect(performance.now() - began).toBeLessThan(2_000)
     await expect.poll(async () => (await inside('sent')).length).toBe(times)
   }
   expect(texts()).toEqual(Array(3).fill('Drink water.'))
 })
 
-test('what cannot be sent moves to failed/ with the reason beside it, and the rest goes on', async () => {
+test('what cannot be sent moves to failed/ with the reason beside it, and the rest is sent', async () => {
   const { workspace, drop, inside, reason } = await makeWorkspace()
   const { put, texts } = makeOutbox()
   await drop('array.json', '[1]')
@@ -123,10 +121,10 @@ test('what cannot be sent moves to failed/ with the reason beside it, and the re
   await drop(`${'long'.repeat(60)}.json`, '[]')
   const { troubles } = start(workspace, { put })
   await expect.poll(texts).toEqual(['good'])
-  expect(await reason('array')).toContain('no object')
+  expect(await reason('array')).toContain('not an object')
   expect(await reason('channel')).toContain('There is no channel "none"')
   expect(await reason('typo')).toContain('unknown field, "chanel"')
-  expect(await reason('number')).toContain('"text" is no string')
+  expect(await reason('number')).toContain('"text" is not a string')
   expect(await reason('matter')).toContain('front matter')
   expect(await reason('large')).toContain('larger than')
   expect(await reason('note')).toContain('neither .json nor .md')
@@ -145,7 +143,7 @@ test('without a channel and a default the reason says what to set', async () => 
   expect(await reason('x')).toContain('OUTPUT_CHANNEL_ID')
 })
 
-test('links, folders, pipes and files with two names are kept, never followed, never sent', async () => {
+test('links, folders, pipes and files with two names are moved to failed/, never followed, never sent', async () => {
   const { workspace, dir, drop, inside, reason } = await makeWorkspace()
   const { put, texts } = makeOutbox()
   const secret = join(workspace, 'secret.json')
@@ -171,9 +169,9 @@ test('links, folders, pipes and files with two names are kept, never followed, n
   expect(troubles()).toHaveLength(6)
 })
 
-test('files go along only from inside the workspace, and nothing hidden', async () => {
+test('only files inside the workspace can be attached, and no hidden ones', async () => {
   const { workspace, drop, reason } = await makeWorkspace()
-  const { letters, put } = makeOutbox()
+  const { deliveries, put } = makeOutbox()
   await mkdir(join(workspace, '.aetheel'))
   for (const name of ['.aetheel/token', 'config.json', '.env', 'ok.txt']) await writeFile(join(workspace, name), 'x')
   await writeFile(join(workspace, 'empty.txt'), '')
@@ -196,11 +194,11 @@ test('files go along only from inside the workspace, and nothing hidden', async 
   await drop('z.json', { files: ['alias.txt', 'ok.txt'] })
   start(workspace, { put })
   await expect
-    .poll(() => [...letters.values()].map(({ text, files }) => [text, files]))
+    .poll(() => [...deliveries.values()].map(({ text, files }) => [text, files]))
     .toEqual([['', ['alias.txt', 'ok.txt']]])
-  for (const [i, file] of bad.entries()) expect(await reason(`bad-${i}`), file).toContain('cannot go along')
+  for (const [i, file] of bad.entries()) expect(await reason(`bad-${i}`), file).toContain('cannot be sent')
   expect(await reason('many')).toContain('more than 10')
-  expect(await reason('odd')).toContain('no list')
+  expect(await reason('odd')).toContain('not a list')
 })
 
 test('a file that is still being written is sent whole; what stays half is refused after a while', async () => {
@@ -224,7 +222,7 @@ test('a file that is still being written is sent whole; what stays half is refus
   expect(await inside('')).toEqual(['.hidden.md', 'failed', 'sent', 'y.part', 'z.md~'])
 })
 
-test('a growing file is not taken before it rests', async () => {
+test('a growing file is not sent before it stops changing', async () => {
   const { workspace, drop } = await makeWorkspace()
   const { put, texts } = makeOutbox()
   start(workspace, { put })
@@ -243,8 +241,8 @@ test('a kill between the outbox and the move sends once', async () => {
   await drop('x.json', { text: 'once' })
   let dead = false
   const first = start(workspace, {
-    put: async (key, letter) => {
-      await put(key, letter)
+    put: async (key, delivery) => {
+      await put(key, delivery)
       dead = true
       await new Promise(() => undefined) // and nothing after it happens
     },
@@ -257,7 +255,7 @@ test('a kill between the outbox and the move sends once', async () => {
   expect(texts()).toEqual(['once'])
 })
 
-test('while the outbox takes nothing the files wait, one trouble is told, and other places are served', async () => {
+test('while the outbox refuses, the files wait, one problem is reported, and other places are served', async () => {
   const { workspace, drop, inside } = await makeWorkspace()
   const { put, texts } = makeOutbox()
   await drop('1.json', { channel: 'stuck', text: 'one' })
@@ -265,24 +263,24 @@ test('while the outbox takes nothing the files wait, one trouble is told, and ot
   await drop('3.json', { channel: 'free', text: 'three' })
   let stuck = true
   const { troubles } = start(workspace, {
-    put: (key, letter) => (stuck && letter.text === 'one' ? Promise.reject(new Error('full')) : put(key, letter)),
+    put: (key, delivery) => (stuck && delivery.text === 'one' ? Promise.reject(new Error('full')) : put(key, delivery)),
   })
   await expect.poll(() => inside('sent')).toEqual(['3.json'])
   expect(texts()).toEqual(['three'])
-  expect(troubles()).toEqual([['ipc/outbound', 'What goes out waits: full']])
+  expect(troubles()).toEqual([['ipc/outbound', 'Outgoing messages wait: full']])
   stuck = false
   await drop('4.json', { channel: 'stuck', text: 'four' })
   await expect.poll(texts).toEqual(['three', 'one', 'two', 'four'])
 })
 
-test('what is written anew while it is being sent is the next message', async () => {
+test('a file rewritten while it is being sent is the next message', async () => {
   const { workspace, drop } = await makeWorkspace()
   const { put, texts } = makeOutbox()
   await drop('x.md', 'first')
   let again = true
   start(workspace, {
-    put: async (key, letter) => {
-      await put(key, letter)
+    put: async (key, delivery) => {
+      await put(key, delivery)
       if (again) await drop('x.md', 'second')
       again = false
     },
@@ -292,23 +290,23 @@ test('what is written anew while it is being sent is the next message', async ()
 
 test('a thousand files are sent once each, in order of name; sent/ keeps the newest five hundred', async () => {
   const { workspace, drop, inside } = await makeWorkspace()
-  const { letters, texts, put } = makeOutbox()
+  const { deliveries, texts, put } = makeOutbox()
   const names = Array.from({ length: 1000 }, (_, i) => `m-${String(i).padStart(4, '0')}`)
   for (const name of names.toReversed()) await drop(`${name}.json`, { text: name })
   let puts = 0
   start(workspace, {
-    put: async (key, letter) => {
+    put: async (key, delivery) => {
       puts += 1
-      await put(key, letter)
+      await put(key, delivery)
     },
   })
-  await expect.poll(() => letters.size, { timeout: 20_000 }).toBe(1000)
+  await expect.poll(() => deliveries.size, { timeout: 20_000 }).toBe(1000)
   expect(texts()).toEqual(names)
   await expect.poll(() => inside('sent')).toEqual(names.slice(500).map(name => `${name}.json`))
   expect([puts, await inside('')]).toEqual([1000, ['failed', 'sent']])
 })
 
-test('a storm while it runs: every file comes through once', async () => {
+test('many files while it runs: each is sent once', async () => {
   const { workspace, drop, inside } = await makeWorkspace()
   const { texts, put } = makeOutbox()
   start(workspace, { put })

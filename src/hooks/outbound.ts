@@ -1,65 +1,68 @@
-// ipc/outbound: the agent speaks unasked by dropping a file. Sent means: in the outbox, on disk; then the file moves to sent/.
+// ipc/outbound: the agent sends messages by dropping files. Sent means stored in the outbox, on disk; then the file moves to sent/.
+
 import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
-import type { Letter } from '../base/chat.ts'
+import type { Delivery } from '../base/chat.ts'
+import { errorText } from '../base/error-text.ts'
 import type { Place } from '../base/event.ts'
-import { label } from '../base/label.ts'
-import type { Tell } from '../base/signal.ts'
+import { placeName } from '../base/place.ts'
+import { label } from '../base/scrub.ts'
+import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { readDropped, type Seen, sameFile, seenAt, type Words } from './dropped.ts'
-import { codeOf, openFolder } from './outbound-folder.ts'
+import { readDropped, type Seen, sameFile, seenAt, type Words } from './outbound-file.ts'
+import { codeOf, createFolder } from './outbound-folder.ts'
 import { sendable } from './sendable.ts'
 
-export type OutboundLetter = Required<Pick<Letter, 'place' | 'text' | 'files'>>
+export type OutboundDelivery = Required<Pick<Delivery, 'place' | 'text' | 'files'>>
 
 export interface OutboundParts {
-  /** The folder in which ipc/outbound is. */
+  /** The parent of ipc/outbound. */
   readonly workspace: string
-  /** Resolves once it is on disk, also if the key is known. Rejects: not now; it is tried again. */
-  put(key: string, letter: OutboundLetter): Promise<void>
-  /** Null: there is no such channel, or (for null) no default. */
+  /** Resolves once it is on disk, also if the key is known. If it rejects, it is retried later. */
+  put(key: string, delivery: OutboundDelivery): Promise<void>
+  /** Null if there is no such channel, or no default channel. */
   placeOf(channel: string | null): Place | null
-  /** A text, which may be empty where there are files, in pieces that the platform takes. */
+  /** Splits a text into pieces that the platform accepts. The text may be empty if there are files. */
   split(place: Place, text: string, files: readonly string[]): readonly string[]
-  readonly tell: Tell
+  readonly emit: Emit
   readonly clock: Clock
 }
 
 export interface Outbound {
-  /** Watches until the signal; a file that is being sent is finished. */
+  /** Watches until the signal; finishes the file that is being sent. */
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Unchanged for so long: written to the end. What cannot be read yet gets more time. */
+/** A file unchanged for this long is completely written. An unreadable one gets more time. */
 const settleMs = 200
 const quietMs = 2_000
 const lookEveryMs = 5_000
 const pruneEvery = 100
 
-/** What is known of a file from look to look. */
+/** What is known about a file from pass to pass. */
 interface Note {
   readonly seen: Seen
   readonly since: number
-  /** Dealt with, but it could not be moved. */
+  /** Handled, but it could not be moved. */
   done: { readonly type: 'sent' } | { readonly type: 'failed'; readonly why: string } | null
-  told: boolean
+  reported: boolean
 }
 
-export function openOutbound({ workspace, put, placeOf, split, tell, clock }: OutboundParts): Outbound {
-  const folder = openFolder(workspace, clock)
+export function createOutbound({ workspace, put, placeOf, split, emit, clock }: OutboundParts): Outbound {
+  const folder = createFolder(workspace, clock)
   let notes = new Map<string, Note>()
   const complain = (name: string, why: string) =>
-    tell({ type: 'workspace-trouble', file: join('ipc/outbound', label(name)), why })
+    emit({ type: 'workspace-trouble', file: join('ipc/outbound', label(name)), why })
 
   const folderTrouble = onceInARow(why => complain('', why))
   const outboxTrouble = onceInARow(why => complain('', why))
 
-  /** One pass over the folder. Returns after how many ms something is due. */
+  /** One pass over the folder. Returns the ms until the next file is due. */
   async function look(signal: AbortSignal): Promise<number> {
     const blocked = new Set<string>()
     const before = notes
     notes = new Map()
-    // One time for all: otherwise a file could come to rest, and go, while an earlier name was passed over just before.
+    // One time for the whole pass: otherwise a file could settle and be sent while an earlier name was skipped just before.
     const now = clock.now()
     let due = lookEveryMs
     let moved = 0
@@ -83,10 +86,10 @@ export function openOutbound({ workspace, put, placeOf, split, tell, clock }: Ou
     const seen = await seenAt(join(folder.dir, name))
     if (seen === null) return null
     const known = before.get(name)
-    return known && sameFile(known.seen, seen) ? known : { seen, since: clock.now(), done: null, told: false }
+    return known && sameFile(known.seen, seen) ? known : { seen, since: clock.now(), done: null, reported: false }
   }
 
-  /** 0: it is out of the folder. Otherwise it wants to be looked at again after so many ms. */
+  /** 0 if it was moved out of the folder, otherwise the ms until it must be checked again. */
   async function consider(name: string, note: Note, quiet: number, blocked: Set<string>): Promise<number> {
     if (quiet < settleMs) return settleMs - quiet
     if (note.done === null) {
@@ -111,11 +114,11 @@ export function openOutbound({ workspace, put, placeOf, split, tell, clock }: Ou
     return note.done === null ? lookEveryMs : move(name, note, note.done)
   }
 
-  /** Null: not now. What goes to the same place waits with it, so that the order stays. */
+  /** Null to retry later. Messages to the same place wait with it, to keep their order. */
   async function hand(key: string, { channel, text, files }: Words, blocked: Set<string>): Promise<Note['done']> {
     const place = placeOf(channel)
     if (place === null) return { type: 'failed', why: noPlace(channel) }
-    const where = `${place.chat}:${place.conversation}`
+    const where = placeName(place)
     if (blocked.has(where)) return null
     const along = await sendable(workspace, files)
     if ('why' in along) return { type: 'failed', why: along.why }
@@ -129,13 +132,13 @@ export function openOutbound({ workspace, put, placeOf, split, tell, clock }: Ou
       return { type: 'sent' }
     } catch (error) {
       blocked.add(where)
-      outboxTrouble(`What goes out waits: ${error instanceof Error ? error.message : String(error)}`)
+      outboxTrouble(`Outgoing messages wait: ${errorText(error)}`)
       return null
     }
   }
 
   async function move(name: string, note: Note, done: NonNullable<Note['done']>): Promise<number> {
-    // Written anew since it was read: that is the next message, and it must not leave with this one.
+    // If it was rewritten since it was read, that is the next message, which must not be moved with this one.
     const seen = await seenAt(join(folder.dir, name))
     if (seen === null || !sameFile(seen, note.seen)) return settleMs
     try {
@@ -147,8 +150,8 @@ export function openOutbound({ workspace, put, placeOf, split, tell, clock }: Ou
       return 0
     } catch (error) {
       const what = done.type === 'sent' ? 'It was sent.' : done.why
-      if (!note.told) complain(name, `${what} It cannot be moved away (${codeOf(error)}).`)
-      note.told = true
+      if (!note.reported) complain(name, `${what} It cannot be moved (${codeOf(error)}).`)
+      note.reported = true
       return lookEveryMs
     }
   }
@@ -172,7 +175,7 @@ export function openOutbound({ workspace, put, placeOf, split, tell, clock }: Ou
           wake = () => nap.abort()
           if (signal.aborted) break
           if (!stirred) await clock.sleep(due, nap.signal)
-          // A storm of changes is looked at now and then, not change by change.
+          // Many changes are handled in one pass, not one by one.
           await clock.sleep(began + settleMs - clock.now(), signal)
         }
       } finally {
@@ -194,17 +197,17 @@ export function openOutbound({ workspace, put, placeOf, split, tell, clock }: Ou
       folderTrouble(null)
       return due
     } catch (error) {
-      folderTrouble(`ipc/outbound cannot be looked at (${codeOf(error)}).`)
+      folderTrouble(`ipc/outbound cannot be read (${codeOf(error)}).`)
       return lookEveryMs
     }
   }
 }
 
-/** Tells a trouble when it begins, and not again before it has ended (null) or become another. */
-function onceInARow(tell: (why: string) => void): (why: string | null) => void {
+/** Reports a problem when it begins, and not again until it has ended (null) or changed. */
+function onceInARow(emit: (why: string) => void): (why: string | null) => void {
   let last: string | null = null
   return why => {
-    if (why !== null && why !== last) tell(why)
+    if (why !== null && why !== last) emit(why)
     last = why
   }
 }
@@ -215,7 +218,7 @@ const noPlace = (channel: string | null): string =>
     : `There is no channel "${label(channel)}" to send it to. Write it as chat:conversation, such as discord:123.`
 
 interface Watching {
-  /** Watches the folder that is there now; without news from it the regular look has to do. */
+  /** Watches the current folder. If watching fails, polling has to do. */
   follow(inode: number): void
   close(): void
 }
@@ -235,7 +238,7 @@ function openWatch(dir: string, stir: () => void): Watching {
         watcher.on('error', close)
         open = { watcher, inode }
       } catch {
-        // No more watches to be had: the regular look has to do.
+        // Out of watches: polling has to do.
       }
     },
     close,

@@ -1,12 +1,12 @@
-// Files that a dropped message wants to take along: those of the workspace, and none that is hidden.
+// Checks the files attached to a dropped message: only files of the workspace, no hidden ones.
 import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { isPrivateFile } from '../base/config-files.ts'
-import { label } from '../base/label.ts'
+import { label } from '../base/scrub.ts'
 
 const most = { files: 10, bytes: 10 * 1024 * 1024 }
 
-/** Their paths in one spelling, or why they may not go. */
+/** Their normalized paths, or why they cannot be sent. */
 export async function sendable(
   workspace: string,
   files: readonly string[],
@@ -15,7 +15,7 @@ export async function sendable(
   const plain: string[] = []
   for (const file of files) {
     const why = await objectionTo(workspace, file)
-    if (why !== null) return { why: `The file "${label(file, 100)}" cannot go along: ${why}` }
+    if (why !== null) return { why: `The file "${label(file, 100)}" cannot be sent: ${why}` }
     plain.push(join(file).split(sep).join('/'))
   }
   return { files: [...new Set(plain)] }
@@ -29,15 +29,15 @@ async function objectionTo(workspace: string, file: string): Promise<string | nu
     const root = await realpath(workspace)
     const target = await realpath(join(root, file))
     const inside = relative(root, target)
-    if (inside.startsWith('..') || isAbsolute(inside)) return 'it leads out of the workspace.'
+    if (inside.startsWith('..') || isAbsolute(inside)) return 'it is outside the workspace.'
     if (isPrivateFile(inside)) return hidden
     const stats = await stat(target)
     if (!stats.isFile()) return 'it is not a file.'
     if (stats.size === 0) return 'it is empty.'
     return stats.size > most.bytes ? `it is larger than ${most.bytes} bytes.` : null
   } catch {
-    return 'it is not there.'
+    return 'it does not exist.'
   }
 }
 
-const hidden = 'hidden files and the configuration stay here.'
+const hidden = 'hidden files and the configuration are never sent.'

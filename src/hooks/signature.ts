@@ -1,4 +1,4 @@
-// Whether a webhook's sender knows the secret: GitHub's and Stripe's signatures and bearer tokens, in constant time.
+// Verifies that the sender of a webhook knows the secret: GitHub and Stripe signatures and bearer tokens, in constant time.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
 export const signatureKinds = ['github', 'stripe', 'bearer'] as const
@@ -8,15 +8,15 @@ export type Headers = Readonly<Record<string, string | undefined>>
 
 export type Proof =
   | { readonly type: 'proven'; readonly by: 'github' | 'bearer' }
-  /** `at` is signed, in seconds. */
+  /** `at` is the signed time, in seconds. */
   | { readonly type: 'proven'; readonly by: 'stripe'; readonly at: number }
   | { readonly type: 'missing' | 'wrong' | 'too-old' }
 
 const toleranceMs = 5 * 60_000
-/** A sender that rolls its secret signs with both; more than a few is somebody trying. */
+/** A sender that rotates its secret signs with both; more than a few signatures is somebody guessing. */
 const mostSignatures = 5
 
-/** `kind` null: any of the three. With several there, one that proves it is enough. */
+/** With `kind` null, any of the three is accepted. If there are several, one valid proof is enough. */
 export function prove(
   kind: SignatureKind | null,
   secret: string,
@@ -41,7 +41,7 @@ export function prove(
 function proveGithub(secret: string, given: string | undefined, body: Uint8Array, anyKind: boolean): Proof {
   if (given === undefined) return { type: 'missing' }
   const right = sameHex(/^sha256=([0-9a-f]{64})$/i.exec(given.trim())?.[1], hmac(secret).update(body).digest())
-  // Stripe signs `time.body`. Sent as a body under GitHub's header, a delivery overheard there would never grow old.
+  // Stripe signs `time.body`. Replayed as a body under GitHub's header, an intercepted Stripe delivery would never expire.
   if (anyKind && /^\d+\./.test(Buffer.from(body.subarray(0, 24)).toString('latin1'))) return { type: 'wrong' }
   return right ? { type: 'proven', by: 'github' } : { type: 'wrong' }
 }
@@ -52,7 +52,7 @@ function proveStripe(secret: string, given: string | undefined, body: Uint8Array
   const time = parts.find(part => part.startsWith('t='))?.slice(2) ?? ''
   const signatures = parts.filter(part => part.startsWith('v1=')).slice(0, mostSignatures)
   const expected = hmac(secret).update(`${time}.`).update(body).digest()
-  // All of them are compared: how long it takes does not tell which one was right.
+  // Compares all of them, so that the timing does not show which one matched.
   const right = signatures.map(part => sameHex(part.slice(3), expected)).includes(true)
   if (!right || !/^\d{1,12}$/.test(time)) return { type: 'wrong' }
   const at = Number(time)
@@ -62,7 +62,7 @@ function proveStripe(secret: string, given: string | undefined, body: Uint8Array
 function proveBearer(secret: string, given: string | undefined): Proof {
   if (given === undefined) return { type: 'missing' }
   const token = /^Bearer +(.+)$/i.exec(given.trim())?.[1] ?? ''
-  // Of one length, so that the comparison does not tell how long the secret is.
+  // Digests have equal length, so the comparison does not show how long the secret is.
   const same = timingSafeEqual(digest(token), digest(secret))
   return same && token !== '' ? { type: 'proven', by: 'bearer' } : { type: 'wrong' }
 }

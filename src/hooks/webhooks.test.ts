@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { NewEvent } from '../base/event.ts'
 import type { Signal } from '../base/signal.ts'
-import { openWebhooks, readWebhooks } from './webhooks.ts'
+import { createWebhooks, readWebhooks } from './webhooks.ts'
 
 test('a webhook is read with its secret, signature, channel and model', () => {
   const markdown = `## Webhooks
@@ -36,7 +36,7 @@ Instruction: x
   })
 })
 
-test('what cannot be used is told with what to do, and a secret in the wrong place is not repeated', () => {
+test('invalid webhooks are reported with what to do, and a misplaced secret is not repeated', () => {
   const entry = (name: string, ...lines: string[]) => `### ${name}\nInstruction: x\n${lines.join('\n')}\n`
   const markdown = [
     '## Webhooks\n',
@@ -66,7 +66,7 @@ const open = (markdown: { text: string | null }) => {
   const signals: Signal[] = []
   const secrets: Record<string, string> = { A: 'a-secret', EMPTY: '', BLANK: '  ' }
   const clock = { now: 0 }
-  const { receive } = openWebhooks({
+  const { receive } = createWebhooks({
     read: async () => markdown.text ?? Promise.reject(new Error('agents.md cannot be read')),
     secret: name => secrets[name] ?? null,
     accept: async event => {
@@ -74,8 +74,7 @@ const open = (markdown: { text: string | null }) => {
       return { type: 'accepted', id: events.length, position: 0 }
     },
     placeOf: () => null,
-    wishOf: model => ({ backend: null, model }),
-    tell: signal => void signals.push(signal),
+    emit: signal => void signals.push(signal),
     now: () => clock.now,
   })
   const send = async (name: string, body: string, key = 'a-secret') => {
@@ -85,7 +84,7 @@ const open = (markdown: { text: string | null }) => {
   return { send, receive, events, signals, clock }
 }
 
-test('agents.md counts as it is at that moment, and each trouble in it is told once', async () => {
+test('the current agents.md is used, and each problem in it is reported once', async () => {
   const markdown = { text: '## Webhooks\n### a\nInstruction: one\nSecret: A\n### b\nInstruction: x\n' as string | null }
   const { send, events, signals } = open(markdown)
   expect([await send('a', '1'), await send('a', '2'), await send('b', '3')]).toEqual([202, 202, 404])
@@ -95,7 +94,9 @@ test('agents.md counts as it is at that moment, and each trouble in it is told o
   expect(await send('a', '5')).toBe(404)
   markdown.text = null
   expect([await send('a', '6'), await send('a', '7')]).toEqual([503, 503])
-  expect(events.map(({ what, wish }) => ['instruction' in what && what.instruction, wish?.model])).toEqual([
+  expect(
+    events.map(({ what, modelOverride }) => ['instruction' in what && what.instruction, modelOverride?.model]),
+  ).toEqual([
     ['one', undefined],
     ['one', undefined],
     ['two', 'm'],
@@ -106,7 +107,7 @@ test('agents.md counts as it is at that moment, and each trouble in it is told o
   ])
 })
 
-test('an empty secret opens nothing', async () => {
+test('an empty secret admits nobody', async () => {
   const { send, receive, events } = open({
     text: '## Webhooks\n### e\nInstruction: x\nSecret: EMPTY\n### b\nInstruction: x\nSecret: BLANK\n',
   })

@@ -1,16 +1,19 @@
-// Webhooks: programs elsewhere wake the agent. Written in agents.md; let in only with proof of the secret.
+// Webhooks: other programs trigger the agent. Defined in agents.md; accepted only with proof of the secret.
+
 import { createHash, randomBytes } from 'node:crypto'
-import type { EventSink, Place, RefusalReason, Wish } from '../base/event.ts'
-import type { Tell } from '../base/signal.ts'
+import { errorText } from '../base/error-text.ts'
+import type { EventSink, Place, RefusalReason } from '../base/event.ts'
+import { parseModelOverride } from '../base/model-override.ts'
+import type { Emit } from '../base/signal.ts'
 import type { ReceiveWebhook, WebhookAnswer } from '../base/webhook.ts'
-import { type HookTrouble, readSection, type Told } from './entry.ts'
+import { type CommonFields, type HookTrouble, readSection } from './entry.ts'
 import { type Headers, type Proof, prove, type SignatureKind, signatureKinds } from './signature.ts'
 
-export interface WebhookEntry extends Told {
+export interface WebhookEntry extends CommonFields {
   readonly name: string
   /** The name of a variable, never the secret itself. */
   readonly secret: string
-  /** Null: whichever of the three is there. */
+  /** Null to accept any of the three. */
   readonly signature: SignatureKind | null
 }
 
@@ -20,16 +23,14 @@ export interface WebhookEntries {
 }
 
 export interface WebhookParts {
-  /** agents.md as it is now. */
+  /** Reads the current agents.md. */
   read(): Promise<string>
-  /** The value of a variable; null: it is not set. */
+  /** The value of a variable. Null if it is not set. */
   secret(name: string): string | null
   readonly accept: EventSink
-  /** Null: nobody is told the answer. */
+  /** Null if the answer goes nowhere. */
   placeOf(channel: string | null): Place | null
-  /** From `Model:`; null: as it is otherwise. */
-  wishOf?(model: string): Wish | null
-  readonly tell: Tell
+  readonly emit: Emit
   now(): number
 }
 
@@ -46,21 +47,21 @@ export function readWebhooks(agentsMarkdown: string): WebhookEntries {
     agentsMarkdown,
     'Webhooks',
     ['secret', 'signature'],
-    (entry, told) => {
+    (entry, common) => {
       const name = entry.name.trim().toLowerCase()
       const secret = entry.fields.get('secret') ?? ''
       const signature = (entry.fields.get('signature') ?? '').toLowerCase()
       const kind = signatureKinds.find(known => known === signature) ?? null
       const why = objection(name, secret, signature, kind)
       return why === null
-        ? { ok: true, value: { ...told, name, secret, signature: kind } }
+        ? { ok: true, value: { ...common, name, secret, signature: kind } }
         : { ok: false, why: `${why} Until then it is refused.` }
     },
   )
   return { webhooks: [...found.values()], troubles }
 }
 
-/** What is written after `Secret:` is not repeated: it may be the secret. */
+/** Does not repeat the value of `Secret:`, which may be the secret itself. */
 function objection(name: string, secret: string, signature: string, kind: SignatureKind | null): string | null {
   if (!fitName.test(name)) return 'Its name is part of an address: use up to 64 letters, digits, ".", "_" and "-".'
   if (secret === '') return 'It needs a line "Secret: NAME" with the name of the variable that holds the secret.'
@@ -70,16 +71,16 @@ function objection(name: string, secret: string, signature: string, kind: Signat
   return null
 }
 
-export function openWebhooks({ read, secret, accept, placeOf, wishOf, tell, now }: WebhookParts): Webhooks {
-  // Whoever asks for a webhook that is not there waits as long as for a wrong signature, which this one always makes.
-  const nobodys = randomBytes(32).toString('hex')
+export function createWebhooks({ read, secret, accept, placeOf, emit, now }: WebhookParts): Webhooks {
+  // For unknown webhooks: they take as long as a wrong signature, since nothing matches this secret.
+  const unknownSecret = randomBytes(32).toString('hex')
   let last: { readonly markdown: string; readonly webhooks: readonly WebhookEntry[] } | null = null
-  const told = new Set<string>()
+  const warned = new Set<string>()
 
   const complain = (why: string) => {
-    if (told.has(why)) return
-    told.add(why)
-    tell({ type: 'workspace-trouble', file: 'agents.md', why })
+    if (warned.has(why)) return
+    warned.add(why)
+    emit({ type: 'workspace-trouble', file: 'agents.md', why })
   }
 
   async function find(name: string): Promise<WebhookEntry | null> {
@@ -87,7 +88,7 @@ export function openWebhooks({ read, secret, accept, placeOf, wishOf, tell, now 
     if (last?.markdown !== markdown) {
       const { webhooks, troubles } = readWebhooks(markdown)
       last = { markdown, webhooks }
-      told.clear()
+      warned.clear()
       for (const trouble of troubles) complain(`webhook ${trouble.name}: ${trouble.why}`)
     }
     const wanted = name.toLowerCase()
@@ -99,17 +100,17 @@ export function openWebhooks({ read, secret, accept, placeOf, wishOf, tell, now 
     try {
       webhook = await find(name)
     } catch (error) {
-      complain(`webhooks cannot be looked up: ${error instanceof Error ? error.message : String(error)}`)
+      complain(`webhooks cannot be looked up: ${errorText(error)}`)
       return answers.notNow
     }
-    const key = webhook === null ? nobodys : secret(webhook.secret)
+    const key = webhook === null ? unknownSecret : secret(webhook.secret)
     // With an empty key anybody can sign.
     if (webhook !== null && (key === null || key.trim() === '')) {
       complain(`webhook ${webhook.name}: the variable ${webhook.secret} is not set. Until then it is refused.`)
       return answers.notNow
     }
     if (body.byteLength > mostBytes) return answers.tooLarge
-    const proof = prove(webhook?.signature ?? null, key ?? nobodys, headers, body, now())
+    const proof = prove(webhook?.signature ?? null, key ?? unknownSecret, headers, body, now())
     if (webhook === null) return answers.unknown
     if (proof.type !== 'proven') return answers[proof.type]
     const payload = asText(body)
@@ -119,14 +120,13 @@ export function openWebhooks({ read, secret, accept, placeOf, wishOf, tell, now 
 
   async function hand(webhook: WebhookEntry, payload: string, delivery: string): Promise<WebhookAnswer> {
     const { name, instruction, channel, model } = webhook
-    const wish = model === null ? null : (wishOf?.(model) ?? null)
     const taken = await accept({
       key: `webhook:${name}:${delivery}`,
       lane: `webhook:${name}`,
       what: { kind: 'webhook', name, instruction, payload },
       replyTo: placeOf(channel),
       source: 'webhook',
-      ...(wish === null ? {} : { wish }),
+      ...(model === null ? {} : { modelOverride: parseModelOverride(model) }),
     })
     switch (taken.type) {
       case 'accepted':
@@ -151,7 +151,9 @@ const refused = (status: number, error: string, headers?: Readonly<Record<string
 
 const answers = {
   unknown: refused(404, 'There is no webhook of this name.'),
-  notNow: refused(503, 'This webhook cannot be taken now. The log of the gateway says why.', { 'Retry-After': '60' }),
+  notNow: refused(503, 'This webhook cannot be accepted now. The log of the gateway says why.', {
+    'Retry-After': '60',
+  }),
   tooLarge: refused(413, `The body is longer than ${mostBytes} bytes.`),
   missing: refused(401, 'The signature or token is missing.'),
   wrong: refused(401, 'The signature or token is wrong.'),
@@ -169,13 +171,13 @@ function asText(body: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
   } catch {
-    return null // Not UTF-8.
+    return null // not UTF-8
   }
 }
 
 /**
- * What makes a second delivery the same. Of Stripe only what is signed counts: otherwise one overheard delivery could be
- * repeated under as many ids as one likes. GitHub signs no id and no time.
+ * Makes a repeated delivery recognisable. For Stripe only signed data counts: otherwise one intercepted delivery could be
+ * replayed under any number of ids. GitHub signs neither an id nor a time.
  */
 function deliveryOf(
   proof: Extract<Proof, { type: 'proven' }>,
@@ -189,7 +191,7 @@ function deliveryOf(
   return fitId(given) ?? `${hash(payload)}-${Math.floor(nowMs / 60_000)}`
 }
 
-/** As it is where it is short and plain, else its hash; null: there is none. */
+/** The id itself if it is short and plain, otherwise its hash. Null if there is none. */
 function fitId(id: string | undefined): string | null {
   if (id === undefined || id === '') return null
   return /^[A-Za-z0-9._:-]{1,128}$/.test(id) ? id : hash(id)
@@ -202,7 +204,7 @@ function eventIdIn(payload: string): string | undefined {
     const { id } = event as { readonly id: unknown }
     return typeof id === 'string' ? id : undefined
   } catch {
-    return undefined // Not JSON: it has no id.
+    return undefined // not JSON, so it has no id
   }
 }
 

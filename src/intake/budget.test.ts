@@ -1,14 +1,14 @@
-// What the budget lets through: jobs stop first, then guests; the owner is never locked out by the day.
+// The budget: jobs stop first, then guests; the daily limit never locks out the owner.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { BudgetRules, Spent } from '../base/budget.ts'
-import type { Happening, NewEvent } from '../base/event.ts'
-import { openBudget } from './budget.ts'
+import type { EventPayload, NewEvent } from '../base/event.ts'
+import { createBudget } from './budget.ts'
 
 const none: BudgetRules = { dailyUsd: null, dailyTokens: null, personUsd: null, sourceUsd: {} }
 const nothing: Spent = { usd: 0, tokens: 0 }
 const open = (rules: Partial<BudgetRules>, total: Partial<Spent>, of: Readonly<Record<string, number>> = {}) =>
-  openBudget({
+  createBudget({
     rules: () => ({ ...none, ...rules }),
     spent: () => ({
       ...nothing,
@@ -17,7 +17,7 @@ const open = (rules: Partial<BudgetRules>, total: Partial<Spent>, of: Readonly<R
       ofPerson: name => ({ ...nothing, usd: of[name] ?? 0 }),
     }),
   })
-const event = (what: Happening, source: string): NewEvent => ({ key: 'k', lane: 'l', what, replyTo: null, source })
+const event = (what: EventPayload, source: string): NewEvent => ({ key: 'k', lane: 'l', what, replyTo: null, source })
 const says = (id: string, owner: boolean) =>
   event({ kind: 'message', id: '1', text: 'x', author: { id, name: id, owner } }, 'discord')
 const job = event({ kind: 'cron', name: 'x', instruction: 'x' }, 'cron')
@@ -30,7 +30,7 @@ test('without limits nothing is ever refused', () => {
   expect(budget.view()).toBeNull()
 })
 
-test('jobs pause at four fifths, guests and webhooks at the whole, the owner never', () => {
+test('jobs pause at 80 % of the budget, guests and webhooks at 100 %, the owner never', () => {
   const verdicts = (usd: number) => {
     const budget = open({ dailyUsd: 10 }, { usd })
     return [beat, job, hook, says('ada', false), says('me', true)].map(one => budget.objection(one))
@@ -40,7 +40,7 @@ test('jobs pause at four fifths, guests and webhooks at the whole, the owner nev
   expect(verdicts(10)).toEqual(['day', 'day', 'day', 'day', null])
 })
 
-test('tokens count where money is not told', () => {
+test('tokens count when the cost is unknown', () => {
   expect(open({ dailyTokens: 1000 }, { tokens: 900 }).objection(job)).toBe('day')
   expect(open({ dailyTokens: 1000 }, { tokens: 900 }).view()).toEqual({
     usd: null,
@@ -58,7 +58,7 @@ test('a source and a person have limits of their own', () => {
   expect(budget.objection(says('ada', true))).toBeNull()
 })
 
-test('spending more never lets more through', () => {
+test('spending more never allows more', () => {
   const amounts = fc.double({ min: 0, max: 20, noNaN: true })
   fc.assert(
     fc.property(amounts, amounts, fc.constantFrom(beat, job, hook, says('ada', false)), (a, b, one) => {

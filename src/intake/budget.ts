@@ -1,6 +1,6 @@
-// The budget: what still may be spent today, and on whom. What time sets off stops first, then everybody but the owner.
+// The budget: what may still be spent today, and for whom. Scheduled events stop first, then everybody but the owner.
 import type { BudgetLevel, BudgetRules, BudgetView, SpentToday } from '../base/budget.ts'
-import { behalfOf, type NewEvent } from '../base/event.ts'
+import { type EventSink, type NewEvent, principalOf } from '../base/event.ts'
 
 export interface BudgetParts {
   rules(): BudgetRules
@@ -8,16 +8,16 @@ export interface BudgetParts {
 }
 
 export interface Budget {
-  /** Null: it may run. Otherwise which limit stands against it. */
+  /** Null: it may run. Otherwise the limit that forbids it. */
   objection(event: NewEvent): 'day' | 'source' | 'person' | null
-  /** Null: there is no limit for the day. */
+  /** Null: there is no daily limit. */
   view(): BudgetView | null
 }
 
-/** From here on nothing more is spent on what can wait. */
+/** From this share of the budget on, nothing is spent on scheduled events. */
 const pauseAt = 0.8
 
-export function openBudget({ rules, spent }: BudgetParts): Budget {
+export function createBudget({ rules, spent }: BudgetParts): Budget {
   return {
     objection(event) {
       const limits = rules()
@@ -25,7 +25,7 @@ export function openBudget({ rules, spent }: BudgetParts): Budget {
       const today = spent()
       const level = levelOf(today, limits)
       const { kind } = event.what
-      const { owner, person } = behalfOf(event)
+      const { owner, person } = principalOf(event)
       if (share(today.ofSource(event.source).usd, limits.sourceUsd[event.source] ?? null) >= 1) return 'source'
       if (kind === 'heartbeat' || kind === 'cron') return level === 'within' ? null : 'day'
       if (owner) return null
@@ -58,3 +58,15 @@ const share = (spent: number, limit: number | null): number => {
   if (limit === null) return 0
   return limit === 0 ? 1 : spent / limit
 }
+
+/** For event sources that retry: an event over budget is refused before it counts as received. */
+export const withinBudget =
+  (budget: Pick<Budget, 'objection'>, accept: EventSink): EventSink =>
+  async event =>
+    budget.objection(event) === null ? accept(event) : overBudget
+
+const overBudget = {
+  type: 'refused',
+  why: 'over-budget',
+  reason: 'The budget for today is used up, so jobs are paused until tomorrow.',
+} as const

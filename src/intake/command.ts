@@ -1,13 +1,12 @@
-// A command of the chat: who gives it, and a row of the table that says what it does.
+// A chat command: who sent it, and the table row that defines it.
 import type { Author, LaneKey, Place } from '../base/event.ts'
 
-/** Who gives a command, and where. */
+/** Who sent a command, and where. */
 export interface CommandFrom {
   readonly lane: LaneKey
   readonly author: Author
-  /** Where the answer goes. */
   readonly place: Place | null
-  /** The key of its event: a command that is heard twice is the same one. */
+  /** The key of its event. A command received twice has the same key. */
   readonly key: string
 }
 
@@ -17,11 +16,11 @@ export interface CommandRequest extends CommandFrom {
 
 export interface CommandRow {
   readonly names: readonly [string, ...string[]]
-  /** What may follow it, for the help. */
+  /** Its arguments, for the help text. */
   readonly takes?: string
   readonly about: string
-  /** Changes what others get, too. */
+  /** It changes something for other people too. */
   readonly ownerOnly?: true
-  /** Null: what follows is a message for the agent. */
+  /** Null: the rest of the text is a message for the agent. */
   readonly answer: ((request: CommandRequest) => Promise<string>) | null
 }

@@ -1,10 +1,17 @@
-// Commands: what is one, what is not, and what they answer.
+// Commands: which texts are commands, and what they answer.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fakeDesks } from '../../test/fakes/desks.ts'
-import { type CommandParts, openCommands } from './commands.ts'
+import { recordingAdmin } from '../../test/fakes/admin.ts'
+import { type CommandParts, createCommands } from './commands.ts'
 
 const author = { id: 'owner', name: 'owner', owner: true }
+
+const status = {
+  uptimeMs: 7_260_000,
+  events: { waiting: 1, running: 2, answered: 3, failed: 4 },
+  deliveries: { waiting: 2, delayed: 1 },
+  resting: [],
+}
 
 const noSubAgents: CommandParts['subagents'] = {
   find: async () => null,
@@ -15,34 +22,39 @@ const noSubAgents: CommandParts['subagents'] = {
 
 function setup(given: Partial<CommandParts> = {}) {
   const chosen = new Map<string, { backend: string | null; model: string | null }>()
-  const commands = openCommands({
+  const commands = createCommands({
     backends: ['claude', 'codex', 'opencode'],
     answering: lane => ({ backend: chosen.get(lane)?.backend ?? 'claude', model: chosen.get(lane)?.model ?? null }),
-    choose: async (lane, choice) => void chosen.set(lane, choice),
+    // A moment later: it has to be on disk.
+    choose: async (lane, choice) => {
+      await new Promise(resolve => setImmediate(resolve))
+      chosen.set(lane, choice)
+    },
     check: async name =>
       name === 'opencode' ? { ok: false, detail: 'opencode: not found.' } : { ok: true, detail: '' },
-    beginAnew: async () => undefined,
+    checkModel: async () => null,
+    startOver: async () => undefined,
     stop: () => false,
     waiting: async () => [],
-    status: () => ({ uptimeMs: 7_260_000, events: { waiting: 1, running: 2, answered: 3, failed: 4 } }),
+    status: () => status,
     reload: async () => 'Reloaded.',
     usage: () => ({ today: [], month: [], budget: null }),
     now: () => 0,
     subagents: noSubAgents,
-    ...fakeDesks(),
+    ...recordingAdmin(),
     time: ms => new Date(ms).toISOString().slice(0, 16),
     ...given,
   })
   const say = async (text: string, by = author) => {
-    const heard = commands.hear(text)
-    return heard.type === 'command'
-      ? heard.answer({ lane: 'l', author: by, place: { chat: 'webchat', conversation: 'l' }, key: 'k' })
-      : heard
+    const parsed = commands.parse(text)
+    return parsed.type === 'command'
+      ? parsed.answer({ lane: 'l', author: by, place: { chat: 'webchat', conversation: 'l' }, key: 'k' })
+      : parsed
   }
   return { say, commands, chosen }
 }
 
-test('text that is no command of ours goes on as it is, whatever it looks like', () => {
+test('text that is not one of our commands passes through unchanged', () => {
   const { commands } = setup()
   const names = commands.list.flatMap(row => row.names)
   const texts = fc.oneof(
@@ -54,36 +66,53 @@ test('text that is no command of ours goes on as it is, whatever it looks like',
     fc.property(texts, text => {
       const word = /^\s*\/([a-z-]+)(?=\s|$)/i.exec(text)?.[1]?.toLowerCase() ?? ''
       fc.pre(!names.includes(word))
-      expect(commands.hear(text)).toEqual({ type: 'message', text })
+      expect(commands.parse(text)).toEqual({ type: 'message', text })
     }),
     { numRuns: 500 },
   )
 })
 
-test('/ask and /claude hand on what follows; alone they say how they are used', async () => {
+test('/ask and /claude pass on the text after them; alone they explain their usage', async () => {
   const { say } = setup()
-  expect(await say('/ask  what is\nthis? ')).toEqual({ type: 'message', text: 'what is\nthis? ' })
+  expect(await say('/ask  what is\nthis? ')).toEqual({ type: 'message', text: ' what is\nthis? ' })
   expect(await say('/claude /help')).toEqual({ type: 'message', text: '/help' })
   expect(await say('/ask')).toContain('/ask …')
 })
 
-test('who answers is shown and changed; what does not work is not', async () => {
+test('/backend and /model show and change who answers, and reject what would not work', async () => {
   const { say, chosen } = setup()
   expect(await say('/backend')).toContain(
-    'answered by claude, with its default model. Known are: claude, codex, opencode.',
+    'answered by claude, with its default model. Available: claude, codex, opencode.',
   )
   expect(await say('/backend nobody')).toContain('no backend called "nobody"')
   expect(await say('/backend opencode')).toBe('Not changed. opencode: not found.')
   expect(await say('/BACKEND codex/gpt-5')).toContain('codex, model gpt-5')
   expect(await say('/model o4:high')).toContain('codex, model o4:high')
   expect(await say('/model claude/opus')).toContain('claude, model opus')
+  expect(await say('/model claude/sonnet')).toContain('claude, model sonnet')
+  expect(await say('/model claude haiku')).toContain('claude, model haiku')
+  expect(await say('/model claude')).toContain('claude, with its default model')
   expect(await say('/model two words')).toContain('does not look like')
   expect(await say('/model default')).toContain('claude, with its default model')
   expect(await say('/backend default')).toContain('claude')
   expect(chosen.get('l')).toEqual({ backend: null, model: null })
 })
 
-test('the others tell what there is to tell', async () => {
+test('a model that the backend does not have is refused; one that it cannot check is tried', async () => {
+  const has = Array.from({ length: 20 }, (_, i) => `x/m${i}`)
+  const { say, chosen } = setup({ checkModel: async (_, model) => ({ known: has.includes(model), has }) })
+  expect(await say('/model made-up')).toMatch(
+    /^Not changed\. claude has no model called "made-up"\. It has: x\/m0, .*x\/m11, and 8 more\.$/,
+  )
+  expect(await say('/backend codex/made-up')).toMatch(/^Not changed\. codex has no model/)
+  expect(chosen.size).toBe(0)
+  expect(await say('/model x/m3')).toBe('From the next message on: claude, model x/m3.')
+  expect(await setup().say('/model made-up')).toMatch(
+    /model made-up\. claude cannot check the model name in advance\. If it fails, \/model default switches back/,
+  )
+})
+
+test('the other commands answer with the current state', async () => {
   const waiting = async () => [{ position: 1, text: 'first\nline' }]
   const spent = { backend: 'claude', model: 'opus', turns: 1, inputTokens: 12_345, outputTokens: 7, costUsd: 0.125 }
   const { say } = setup({
@@ -98,7 +127,14 @@ test('the others tell what there is to tell', async () => {
   expect(await say('/stop')).toContain('Nothing is running')
   expect(await say('/new')).toContain('new conversation')
   expect(await say('/status')).toBe(
-    'Up for 2 h 1 min. This conversation is answered by claude, with its default model.\nMessages: 2 running, 1 waiting, 3 answered, 4 failed.',
+    'Up for 2 h 1 min. This conversation is answered by claude, with its default model.\nMessages: 2 running, 1 waiting, 3 answered, 4 failed. Outbox: 2 waiting, 1 to be retried after a failure.',
+  )
+  expect(await setup({ status: () => ({ ...status, deliveries: { waiting: 2, delayed: 0 } }) }).say('/status')).toMatch(
+    /Messages: 2 running, 1 waiting, 3 answered, 4 failed\.$/,
+  )
+  const resting = [{ backend: 'claude', why: 'not-logged-in', until: 600_000 }]
+  expect(await setup({ status: () => ({ ...status, resting }) }).say('/status')).toContain(
+    'claude could not answer (not logged in). For the next 10 min, other backends are tried first. /backend claude tries it again',
   )
   expect(await say('/usage')).toBe(
     '**Today**\n- claude (opus): 1 turn, 12k tokens in, 7 out, $0.1250\n\n**Budget**\n$4.50 of $5.00 for today. Heartbeats and cron jobs are paused until tomorrow.\n\n**Last 30 days**\n- claude: 2 turns, 12k tokens in, 7 out',
@@ -107,7 +143,7 @@ test('the others tell what there is to tell', async () => {
   for (const row of setup().commands.list) expect(await say('/help')).toContain(`/${row.names[0]}`)
 })
 
-test('who answers is chosen by the owner alone; everything else is for whoever may speak', async () => {
+test('only the owner chooses backend and model; guests may use the other commands', async () => {
   const { say, chosen, commands } = setup()
   const guest = { id: '66', name: 'Eve', owner: false }
   for (const text of ['/backend codex', '/BACKEND', '/model o4', '/model'])

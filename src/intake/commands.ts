@@ -1,6 +1,9 @@
-// Commands of the chat: one table for every chat. They are answered the moment they come, also while a turn runs.
+// Chat commands: one table for every chat. They are answered immediately, even while a turn is running.
+
 import type { BudgetView } from '../base/budget.ts'
+import { counted } from '../base/counted.ts'
 import type { LaneKey } from '../base/event.ts'
+import { parseModelOverride } from '../base/model-override.ts'
 import type { CommandFrom, CommandRequest, CommandRow } from './command.ts'
 import { type CronParts, cronRow } from './cron-command.ts'
 import { type MemoryParts, memoryRow } from './memory-command.ts'
@@ -8,14 +11,19 @@ import { type SubAgentsParts, subagentsRow } from './subagents.ts'
 
 export interface CommandParts extends SubAgentsParts, CronParts, MemoryParts {
   readonly backends: readonly string[]
-  /** Who answers this conversation; null: its own default. */
+  /** The backend and model of this conversation. Model null: the backend's default. */
   answering(lane: LaneKey): { readonly backend: string; readonly model: string | null }
-  /** Null: as it is for all. */
+  /** Null: use the default of the gateway. */
   choose(lane: LaneKey, choice: { readonly backend: string | null; readonly model: string | null }): Promise<void>
   /** Whether a backend can answer here; if not, `detail` says what to do. */
   check(backend: string): Promise<{ readonly ok: boolean; readonly detail: string }>
-  /** Forgets what was said so far. */
-  beginAnew(lane: LaneKey): Promise<void>
+  /** Whether a backend knows a model, and which models it has. Null: it cannot tell before a turn. */
+  checkModel(
+    backend: string,
+    model: string,
+  ): Promise<{ readonly known: boolean; readonly has: readonly string[] } | null>
+  /** Forgets the conversation so far. */
+  startOver(lane: LaneKey): Promise<void>
   stop(lane: LaneKey): boolean
   waiting(lane: LaneKey): Promise<readonly { readonly position: number; readonly text: string }[]>
   status(): {
@@ -26,8 +34,11 @@ export interface CommandParts extends SubAgentsParts, CronParts, MemoryParts {
       readonly answered: number
       readonly failed: number
     }
+    readonly deliveries: { readonly waiting: number; readonly delayed: number }
+    /** Backends in cooldown because they recently failed to answer. */
+    readonly resting: readonly { readonly backend: string; readonly why: string; readonly until: number }[]
   }
-  /** Reads the configuration again; what came of it, in words. */
+  /** Reloads the configuration and describes the result. */
   reload(): Promise<string>
   usage(): { readonly today: readonly Spent[]; readonly month: readonly Spent[]; readonly budget: BudgetView | null }
 }
@@ -41,23 +52,26 @@ export interface Spent {
   readonly costUsd: number | null
 }
 
-export type Heard =
+export type ParsedCommand =
   | { readonly type: 'message'; readonly text: string }
   | { readonly type: 'command'; answer(from: CommandFrom): Promise<string> }
 
-/** What a text is: a command of ours, or something for the agent. A slash that we do not know belongs to the text. */
-export function openCommands(parts: CommandParts): { hear(text: string): Heard; readonly list: readonly CommandRow[] } {
+/** Tells our commands from messages for the agent. An unknown slash command is part of the message. */
+export function createCommands(parts: CommandParts): {
+  parse(text: string): ParsedCommand
+  readonly list: readonly CommandRow[]
+} {
   const list = commandTable(parts)
   return {
     list,
-    hear(text) {
-      const [, name = '', rest = ''] = /^\s*\/([a-z][a-z-]*)(?:\s+([\s\S]*))?$/i.exec(text) ?? []
+    parse(text) {
+      const [, name = '', rest = ''] = /^\s*\/([a-z][a-z-]*)(?:\s([\s\S]*))?$/i.exec(text) ?? []
       const row = list.find(({ names }) => names.includes(name.toLowerCase()))
       if (!row) return { type: 'message', text }
       const { answer, ownerOnly } = row
       if (answer === null)
         return rest.trim() === ''
-          ? { type: 'command', answer: async () => `Write what you want to ask behind it: /${name} …` }
+          ? { type: 'command', answer: async () => `Add your question after the command: /${name} …` }
           : { type: 'message', text: rest }
       return {
         type: 'command',
@@ -72,13 +86,13 @@ export function openCommands(parts: CommandParts): { hear(text: string): Heard; 
 
 function commandTable(parts: CommandParts): readonly CommandRow[] {
   const list: readonly CommandRow[] = [
-    { names: ['ask', 'claude'], takes: 'PROMPT', about: 'Ask the agent, as a plain message does.', answer: null },
+    { names: ['ask', 'claude'], takes: 'PROMPT', about: 'Ask the agent. Works like a plain message.', answer: null },
     {
       names: ['new', 'claude-reset'],
-      about: 'Begin a new conversation: what was said so far is forgotten.',
+      about: 'Start a new conversation. The agent forgets the earlier messages.',
       async answer({ lane }) {
-        await parts.beginAnew(lane)
-        return 'A new conversation begins here.'
+        await parts.startOver(lane)
+        return 'Started a new conversation.'
       },
     },
     {
@@ -88,7 +102,7 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
     },
     {
       names: ['queue'],
-      about: 'List the messages that wait.',
+      about: 'List the waiting messages.',
       answer: async ({ lane }) => queueOf(await parts.waiting(lane)),
     },
     {
@@ -108,16 +122,20 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
     {
       names: ['status'],
       about: 'Show how the gateway is doing.',
-      answer: async ({ lane }) => statusOf(parts.status(), parts.answering(lane)),
+      answer: async ({ lane }) => statusOf(parts.status(), parts.now(), parts.answering(lane)),
     },
-    { names: ['usage'], about: 'Show what was used today and this month.', answer: async () => usageOf(parts.usage()) },
+    {
+      names: ['usage'],
+      about: 'Show usage for today and the last 30 days.',
+      answer: async () => usageOf(parts.usage()),
+    },
     subagentsRow(parts),
     cronRow(parts),
     memoryRow(parts),
     {
       names: ['reload'],
       ownerOnly: true,
-      about: 'Read the configuration again, and say what changed.',
+      about: 'Reload the configuration and show what changed.',
       answer: () => parts.reload(),
     },
     {
@@ -133,45 +151,75 @@ const whoAnswers = ({ backend, model }: { backend: string; model: string | null 
   `${backend}, ${model === null ? 'with its default model' : `model ${model}`}`
 
 async function chooseBackend(parts: CommandParts, { lane, rest }: CommandRequest): Promise<string> {
-  const known = `Known are: ${parts.backends.join(', ')}.`
+  const known = `Available: ${parts.backends.join(', ')}.`
   if (rest === '') return `This conversation is answered by ${whoAnswers(parts.answering(lane))}. ${known}`
   if (rest === 'default') {
     await parts.choose(lane, { backend: null, model: null })
     return `From the next message on: ${whoAnswers(parts.answering(lane))}.`
   }
-  const [name = '', ...model] = rest.split('/')
-  if (!parts.backends.includes(name)) return `There is no backend called "${name.slice(0, 40)}". ${known}`
-  const { ok, detail } = await parts.check(name)
+  const { backend, model } = parseModelOverride(rest)
+  if (backend === null || !parts.backends.includes(backend))
+    return `There is no backend called "${rest.slice(0, 40)}". ${known}`
+  const { ok, detail } = await parts.check(backend)
   if (!ok) return `Not changed. ${detail}`
-  await parts.choose(lane, { backend: name, model: model.join('/') || null })
-  return `From the next message on: ${whoAnswers(parts.answering(lane))}. What was said so far is handed over.`
+  const checked = await checkModel(parts, backend, model)
+  if (!checked.ok) return checked.why
+  await parts.choose(lane, { backend, model })
+  return `From the next message on: ${whoAnswers(parts.answering(lane))}. It receives the conversation so far.${checked.note}`
 }
+
+type Checked = { readonly ok: true; readonly note: string } | { readonly ok: false; readonly why: string }
+
+/** A model name that does not exist would fail on the next message and on every one after it. */
+async function checkModel(parts: CommandParts, backend: string, model: string | null): Promise<Checked> {
+  if (model === null) return { ok: true, note: '' }
+  if (!/^[\w.:/@+[\]-]{1,200}$/.test(model)) return { ok: false, why: 'That does not look like a model name.' }
+  const found = await parts.checkModel(backend, model)
+  if (found === null)
+    return {
+      ok: true,
+      note: ` ${backend} cannot check the model name in advance. If it fails, /model default switches back.`,
+    }
+  if (found.known) return { ok: true, note: '' }
+  const more = found.has.length > mostShown ? `, and ${found.has.length - mostShown} more` : ''
+  const has = `It has: ${found.has.slice(0, mostShown).join(', ')}${more}.`
+  return { ok: false, why: `Not changed. ${backend} has no model called "${model}". ${has}` }
+}
+
+const mostShown = 12
 
 async function chooseModel(parts: CommandParts, request: CommandRequest): Promise<string> {
   const { lane, rest } = request
   const now = parts.answering(lane)
   if (rest === '')
     return `This conversation is answered by ${whoAnswers(now)}. Choose with /model NAME, or /model BACKEND/NAME.`
-  const [first = ''] = rest.split('/')
-  // `opencode/x` is a model of opencode itself; behind any other backend's name stands a model of that one.
-  if (parts.backends.includes(first) && first !== now.backend) return chooseBackend(parts, request)
-  if (!/^[\w.:/@+[\]-]{1,200}$/.test(rest)) return 'That does not look like the name of a model.'
-  await parts.choose(lane, { backend: now.backend, model: rest === 'default' ? null : rest })
-  return `From the next message on: ${whoAnswers(parts.answering(lane))}.`
+  const { backend, model } = rest === 'default' ? { backend: null, model: null } : parseModelOverride(rest)
+  if (backend !== null && backend !== now.backend) return chooseBackend(parts, request)
+  const checked = await checkModel(parts, now.backend, model)
+  if (!checked.ok) return checked.why
+  await parts.choose(lane, { backend: now.backend, model })
+  return `From the next message on: ${whoAnswers(parts.answering(lane))}.${checked.note}`
 }
 
 function queueOf(waiting: readonly { readonly position: number; readonly text: string }[]): string {
-  if (waiting.length === 0) return 'Nothing waits in this conversation.'
+  if (waiting.length === 0) return 'No messages are waiting in this conversation.'
   return waiting.map(({ position, text }) => `${position}. ${text.replace(/\s+/g, ' ').slice(0, 80)}`).join('\n')
 }
 
 function statusOf(
-  { uptimeMs, events }: ReturnType<CommandParts['status']>,
+  { uptimeMs, events, deliveries, resting }: ReturnType<CommandParts['status']>,
+  now: number,
   who: { backend: string; model: string | null },
 ): string {
   const { running, waiting, answered, failed } = events
   const counts = [`${running} running`, `${waiting} waiting`, `${answered} answered`, `${failed} failed`]
-  return `Up for ${duration(uptimeMs)}. This conversation is answered by ${whoAnswers(who)}.\nMessages: ${counts.join(', ')}.`
+  const { waiting: unsent, delayed } = deliveries
+  const outbox = delayed > 0 ? ` Outbox: ${unsent} waiting, ${delayed} to be retried after a failure.` : ''
+  const rests = resting.map(
+    ({ backend, why, until }) =>
+      `\n${backend} could not answer (${why.replaceAll('-', ' ')}). For the next ${duration(until - now)}, other backends are tried first. /backend ${backend} tries it again immediately.`,
+  )
+  return `Up for ${duration(uptimeMs)}. This conversation is answered by ${whoAnswers(who)}.\nMessages: ${counts.join(', ')}.${outbox}${rests.join('')}`
 }
 
 function duration(ms: number): string {
@@ -205,7 +253,7 @@ function sumsOf(rows: readonly Spent[]): string {
     .map(({ backend, model, turns, inputTokens, outputTokens, costUsd }) => {
       const cost = costUsd === null ? '' : `, $${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`
       const tokens = `${count(inputTokens)} tokens in, ${count(outputTokens)} out`
-      return `- ${backend}${model ? ` (${model})` : ''}: ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${tokens}${cost}`
+      return `- ${backend}${model ? ` (${model})` : ''}: ${counted(turns, 'turn')}, ${tokens}${cost}`
     })
     .join('\n')
 }

@@ -1,11 +1,13 @@
-// What `/cron` answers: the jobs, and what the owner changes about them.
+// The `/cron` command: lists jobs, and lets the owner change them.
+
 import type { Author, Place } from '../base/event.ts'
 import { answersGo, type JobChange, type Jobs, type JobView } from '../base/jobs.ts'
+import { placeName } from '../base/place.ts'
 import type { CommandRow } from './command.ts'
 
 export interface CronParts {
   readonly jobs: Jobs
-  /** A moment, as people read it. */
+  /** Formats a point in time for people. */
   time(ms: number): string
 }
 
@@ -17,7 +19,7 @@ const how = [
 export const cronRow = (parts: CronParts): CommandRow => ({
   names: ['cron'],
   takes: '[ACTION]',
-  about: 'List the jobs, or: add NAME | SCHEDULE | INSTRUCTION, pause, resume, remove or run NAME.',
+  about: 'List jobs, or: add NAME | SCHEDULE | INSTRUCTION; pause, resume, remove or run NAME.',
   answer: ({ author, rest, place }) => obey(parts, author, rest, place),
 })
 
@@ -25,20 +27,20 @@ async function obey(parts: CronParts, author: Author, rest: string, place: Place
   const [, verb = '', what = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? []
   if (verb === '' || (verb === 'list' && what === '')) return listOf(parts, author)
   const change = changes[verb.toLowerCase() as keyof typeof changes]
-  if (!Object.hasOwn(changes, verb.toLowerCase()) || what === '') return `Write:\n${how}`
-  if (!author.owner) return 'Only the owner of this gateway changes jobs.'
+  if (!Object.hasOwn(changes, verb.toLowerCase()) || what === '') return `Usage:\n${how}`
+  if (!author.owner) return 'Only the owner of this gateway can change jobs.'
   return change(parts, what, place)
 }
 
 const changes = {
   async add({ jobs, time }, what, place) {
     const [name = '', schedule = '', ...instruction] = what.split('|')
-    // What is asked of the agent may have strokes of its own.
+    // The instruction itself may contain "|".
     const given = { name: name.trim(), schedule: schedule.trim(), instruction: instruction.join('|').trim() }
-    if (Object.values(given).includes('')) return `Write:\n${how}`
-    // Whoever asks for it here wants to hear of it here.
-    const channel = place && `${place.chat}:${place.conversation}`
-    return told(await jobs.add({ ...given, channel }), job =>
+    if (Object.values(given).includes('')) return `Usage:\n${how}`
+    // A job added in this conversation answers in this conversation.
+    const channel = place && placeName(place)
+    return answerFor(await jobs.add({ ...given, channel }), job =>
       [
         `Added: ${job.name}, ${job.words}. ${job.next.length === 1 ? 'It runs once:' : 'The next runs:'}`,
         ...job.next.map(at => `- ${time(at)}`),
@@ -47,20 +49,20 @@ const changes = {
       ].join('\n'),
     )
   },
-  pause: async ({ jobs }, name) => told(await jobs.pause(name, true), job => `Paused: ${job.name}.`),
+  pause: async ({ jobs }, name) => answerFor(await jobs.pause(name, true), job => `Paused: ${job.name}.`),
   resume: async ({ jobs, time }, name) =>
-    told(await jobs.pause(name, false), job => `${job.name} goes on. Next: ${nextOf(job, time)}.`),
-  remove: async ({ jobs }, name) => told(await jobs.remove(name), job => `Removed: ${job.name}, ${job.words}.`),
-  run: async ({ jobs }, name) => told(await jobs.run(name), job => `${job.name} runs now. ${answersGo(job)}`),
+    answerFor(await jobs.pause(name, false), job => `Resumed: ${job.name}. Next run: ${nextOf(job, time)}.`),
+  remove: async ({ jobs }, name) => answerFor(await jobs.remove(name), job => `Removed: ${job.name}, ${job.words}.`),
+  run: async ({ jobs }, name) => answerFor(await jobs.run(name), job => `Started: ${job.name}. ${answersGo(job)}`),
 } as const satisfies Record<string, (parts: CronParts, what: string, place: Place | null) => Promise<string>>
 
-const told = (change: JobChange, words: (job: JobView) => string): string =>
-  change.ok ? words(change.job) : `Not done. ${change.why}`
+const answerFor = (change: JobChange, describe: (job: JobView) => string): string =>
+  change.ok ? describe(change.job) : `Not done. ${change.why}`
 
 const nextOf = ({ paused, next: [first] }: JobView, time: CronParts['time']): string =>
   paused ? 'paused' : first === undefined ? 'never' : time(first)
 
-/** More would flood a chat. */
+/** A longer list would flood the chat. */
 const listed = 40
 
 async function listOf({ jobs, time }: CronParts, { owner }: Author): Promise<string> {
@@ -70,8 +72,8 @@ async function listOf({ jobs, time }: CronParts, { owner }: Author): Promise<str
   const more = lines.length - listed
   return [
     ...(lines.length === 0 ? ['There are no jobs.'] : lines.slice(0, listed)),
-    ...(more > 0 ? [`- and ${more} more${owner ? ': `npx aetheel cron list` has them all' : ''}`] : []),
-    ...(owner && wrong.length > 0 ? ['', '**Cannot be used**', ...new Set(wrong)] : []),
+    ...(more > 0 ? [`- and ${more} more${owner ? '; `npx aetheel cron list` shows them all' : ''}`] : []),
+    ...(owner && wrong.length > 0 ? ['', '**Invalid jobs**', ...new Set(wrong)] : []),
     ...(owner && lines.length === 0 ? ['', how] : []),
   ].join('\n')
 }

@@ -1,38 +1,53 @@
 // The gate: who may speak, and how often.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Standing } from '../base/event.ts'
+import type { Sender } from '../base/event.ts'
 import type { Decision, GateRules } from '../base/pairing.ts'
-import { openGate } from './gate.ts'
+import { createGate } from './gate.ts'
 
 const nobody: GateRules = { owners: [], users: [], roles: [], channels: [], guilds: [], perMinute: 0 }
-const standing: Standing = { chat: 'discord', user: 'u', roles: ['r'], channel: 'c', guild: 'g', where: '#c of G' }
+const sender: Sender = { chat: 'discord', user: 'u', roles: ['r'], channel: 'c', guild: 'g', where: '#c of G' }
 
 function setup(rules: Partial<GateRules> = {}, decided: Readonly<Record<string, Decision>> = {}) {
   const given = { ...nobody, ...rules }
   let now = 1_000_000
-  const asked: string[] = []
-  const gate = openGate({
+  const requested: string[] = []
+  const gate = createGate({
     rules: () => given,
     now: () => now,
     decided: (chat, user) => decided[`${chat}:${user}`] ?? null,
-    request: async ({ chat, user }) => (asked.push(`${chat}:${user}`) === 1 ? 'CODE' : null),
+    letIn: chat =>
+      Object.entries(decided).flatMap(([who, as]) =>
+        as !== 'denied' && who.startsWith(`${chat}:`) ? [who.slice(chat.length + 1)] : [],
+      ),
+    request: async ({ chat, user }) => (requested.push(`${chat}:${user}`) === 1 ? 'CODE' : null),
   })
   const pass = (ms: number) => {
     now += ms
   }
-  return { gate, asked, pass }
+  return { gate, requested, pass }
 }
 
-test('with nothing configured everybody is a stranger, and is told once', async () => {
-  const { gate, asked } = setup()
-  expect(gate.who(standing)).toBeNull()
-  expect(asked).toEqual([])
-  expect(await gate.admit(standing, 'Ada')).toEqual({ type: 'stranger', code: 'CODE' })
-  expect(await gate.admit(standing, 'Ada')).toEqual({ type: 'stranger', code: null })
+test('people lists who may speak everywhere in this chat', () => {
+  const rules = { owners: ['discord:1', '2'], users: ['3', 'slack:4', 'discord:1'], channels: ['5'], roles: ['6'] }
+  const { gate } = setup(rules, {
+    'discord:7': 'guest',
+    'slack:8': 'owner',
+    'discord:9': 'denied',
+    'discord:2': 'owner',
+  })
+  expect(gate.people('discord')).toEqual(['1', '2', '7', '3'])
 })
 
-test.each<[string, Partial<GateRules>, Record<string, Decision>, Partial<Standing>, 'owner' | 'guest' | null]>([
+test('with nothing configured everybody is a stranger and gets one code', async () => {
+  const { gate, requested } = setup()
+  expect(gate.who(sender)).toBeNull()
+  expect(requested).toEqual([])
+  expect(await gate.admit(sender, 'Ada')).toEqual({ type: 'stranger', code: 'CODE' })
+  expect(await gate.admit(sender, 'Ada')).toEqual({ type: 'stranger', code: null })
+})
+
+test.each<[string, Partial<GateRules>, Record<string, Decision>, Partial<Sender>, 'owner' | 'guest' | null]>([
   ['an owner by id', { owners: ['u'] }, {}, {}, 'owner'],
   ['an owner by chat and id', { owners: ['discord:u'] }, {}, {}, 'owner'],
   ['the same id in another chat', { owners: ['slack:u'] }, {}, {}, null],
@@ -45,9 +60,9 @@ test.each<[string, Partial<GateRules>, Record<string, Decision>, Partial<Standin
   ['a role on the list', { roles: ['x', 'r'] }, {}, {}, 'guest'],
   ['a role that is not', { roles: ['x'] }, {}, {}, null],
   ['ids do not count in the wrong list', { users: ['c', 'g', 'r'], channels: ['u'], roles: ['u'] }, {}, {}, null],
-  ['somebody who was let in', {}, { 'discord:u': 'guest' }, {}, 'guest'],
-  ['somebody who was let in as an owner', {}, { 'discord:u': 'owner' }, {}, 'owner'],
-  ['somebody who was let in elsewhere', {}, { 'slack:u': 'owner' }, {}, null],
+  ['somebody who was approved', {}, { 'discord:u': 'guest' }, {}, 'guest'],
+  ['somebody who was approved as an owner', {}, { 'discord:u': 'owner' }, {}, 'owner'],
+  ['somebody who was approved in another chat', {}, { 'slack:u': 'owner' }, {}, null],
   [
     'somebody who was denied, in a listed channel',
     { channels: ['c'], roles: ['r'] },
@@ -58,16 +73,16 @@ test.each<[string, Partial<GateRules>, Record<string, Decision>, Partial<Standin
   ['somebody who was denied but is listed', { users: ['u'] }, { 'discord:u': 'denied' }, {}, 'guest'],
 ])('%s', async (_, rules, decided, given, expected) => {
   const { gate } = setup(rules, decided)
-  expect(gate.who({ ...standing, ...given })).toBe(expected)
+  expect(gate.who({ ...sender, ...given })).toBe(expected)
 })
 
-test('whoever was denied is not even told a code', async () => {
-  const { gate, asked } = setup({}, { 'discord:u': 'denied' })
-  expect(await gate.admit(standing, 'Ada')).toEqual({ type: 'stranger', code: null })
-  expect(asked).toEqual([])
+test('a denied person gets no code', async () => {
+  const { gate, requested } = setup({}, { 'discord:u': 'denied' })
+  expect(await gate.admit(sender, 'Ada')).toEqual({ type: 'stranger', code: null })
+  expect(requested).toEqual([])
 })
 
-test('nobody gets in whom no list names and nobody let in, whatever they are called', async () => {
+test('people who are neither listed nor approved stay strangers, whatever their name', async () => {
   const id = fc.constantFrom('1', '2', '3', '4', 'discord', 'discord:1', '__proto__', '')
   const ids = fc.array(id, { maxLength: 2 })
   const rules = fc.record({
@@ -97,62 +112,71 @@ test('nobody gets in whom no list names and nobody let in, whatever they are cal
   )
 })
 
-test('so many messages a minute, then one word about it, then silence; and the next minute anew', async () => {
+test('over the limit per minute there is one warning, then silence; the next minute starts over', async () => {
   const { gate, pass } = setup({ users: ['u', 'v'], perMinute: 3 })
-  const say = async (user = 'u') => gate.admit({ ...standing, user }, '')
+  const say = async (user = 'u') => gate.admit({ ...sender, user }, '')
   for (let i = 0; i < 3; i++) {
     expect(await say()).toEqual({ type: 'in', owner: false })
     pass(10_000)
   }
-  expect(await say()).toEqual({ type: 'too-fast', told: true })
-  expect(await say()).toEqual({ type: 'too-fast', told: false })
+  expect(await say()).toEqual({ type: 'too-fast', warn: true })
+  expect(await say()).toEqual({ type: 'too-fast', warn: false })
   expect(await say('v')).toEqual({ type: 'in', owner: false })
   pass(30_000)
   expect(await say()).toEqual({ type: 'in', owner: false })
-  expect(await say()).toEqual({ type: 'too-fast', told: false })
+  expect(await say()).toEqual({ type: 'too-fast', warn: false })
   pass(30_000)
   for (let i = 0; i < 2; i++) expect(await say()).toEqual({ type: 'in', owner: false })
-  expect(await say()).toEqual({ type: 'too-fast', told: true })
+  expect(await say()).toEqual({ type: 'too-fast', warn: true })
 })
 
-test('in no minute do more come in than may, and each minute one word at most', async () => {
+test('a clock that is put back silences nobody for what was heard before', async () => {
+  const { gate, pass } = setup({ users: ['u'], perMinute: 2 })
+  const say = async () => (await gate.admit(sender, '')).type
+  pass(100_000)
+  expect([await say(), await say(), await say()]).toEqual(['in', 'in', 'too-fast'])
+  pass(-30_000)
+  expect([await say(), await say(), await say()]).toEqual(['in', 'in', 'too-fast'])
+})
+
+test('no minute admits more than the limit, with at most one warning', async () => {
   const steps = fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 60 })
   await fc.assert(
     fc.asyncProperty(steps, fc.integer({ min: 1, max: 5 }), async (pauses, perMinute) => {
       const { gate, pass } = setup({ users: ['u'], perMinute })
-      const at = { in: [] as number[], told: [] as number[] }
+      const at = { in: [] as number[], warn: [] as number[] }
       let now = 0
       for (const pause of pauses) {
         pass(pause)
         now += pause
-        const verdict = await gate.admit(standing, '')
+        const verdict = await gate.admit(sender, '')
         const lastMinute = at.in.filter(time => time > now - 60_000)
         expect(verdict.type).toBe(lastMinute.length < perMinute ? 'in' : 'too-fast')
         if (verdict.type === 'in') at.in.push(now)
-        if (verdict.type === 'too-fast' && verdict.told) at.told.push(now)
+        if (verdict.type === 'too-fast' && verdict.warn) at.warn.push(now)
       }
-      expect(at.told.every((time, i) => i === 0 || time - (at.told[i - 1] ?? 0) >= 60_000)).toBe(true)
+      expect(at.warn.every((time, i) => i === 0 || time - (at.warn[i - 1] ?? 0) >= 60_000)).toBe(true)
     }),
     { numRuns: 300 },
   )
 })
 
-test('what was written over hours and is heard at once is not taken for a flood; what was one is', async () => {
+test('messages written over hours but received at once are not a flood; messages written in one minute are', async () => {
   const { gate } = setup({ users: ['u'], perMinute: 2 })
-  const written = async (at: number) => gate.admit({ ...standing, at }, '')
+  const written = async (at: number) => gate.admit({ ...sender, at }, '')
   for (let hour = 1; hour <= 50; hour++) expect(await written(hour * 3_600_000)).toEqual({ type: 'in', owner: false })
   expect(await written(30 * 3_600_000 + 1000)).toEqual({ type: 'in', owner: false })
-  expect(await written(30 * 3_600_000 + 2000)).toEqual({ type: 'too-fast', told: true })
-  expect(await written(30 * 3_600_000 - 2000)).toEqual({ type: 'too-fast', told: false })
+  expect(await written(30 * 3_600_000 + 2000)).toEqual({ type: 'too-fast', warn: true })
+  expect(await written(30 * 3_600_000 - 2000)).toEqual({ type: 'too-fast', warn: false })
 })
 
-test('in no minute are more let in that were written in it, in whatever order they are heard', async () => {
+test('no more messages written in one minute are admitted than the limit, in any order of arrival', async () => {
   const times = fc.array(fc.integer({ min: 0, max: 300_000 }), { maxLength: 60 })
   await fc.assert(
     fc.asyncProperty(times, fc.integer({ min: 1, max: 5 }), async (order, perMinute) => {
       const { gate } = setup({ users: ['u'], perMinute })
       const admitted: number[] = []
-      for (const at of order) if ((await gate.admit({ ...standing, at }, '')).type === 'in') admitted.push(at)
+      for (const at of order) if ((await gate.admit({ ...sender, at }, '')).type === 'in') admitted.push(at)
       for (const from of admitted)
         expect(admitted.filter(at => at >= from && at < from + 60_000).length).toBeLessThanOrEqual(perMinute)
     }),
@@ -160,18 +184,18 @@ test('in no minute are more let in that were written in it, in whatever order th
   )
 })
 
-test('a clock that is put back silences nobody', async () => {
+test('a clock that is set back silences nobody', async () => {
   const { gate, pass } = setup({ users: ['u'], perMinute: 1 })
-  await gate.admit(standing, '')
+  await gate.admit(sender, '')
   pass(-3_600_000)
-  expect(await gate.admit(standing, '')).toEqual({ type: 'in', owner: false })
+  expect(await gate.admit(sender, '')).toEqual({ type: 'in', owner: false })
 })
 
 test('the owner may write as fast as they like, and without a limit everybody may', async () => {
   const limited = setup({ owners: ['u'], perMinute: 1 })
   const free = setup({ users: ['u'], perMinute: 0 })
   for (let i = 0; i < 100; i++) {
-    expect(await limited.gate.admit(standing, '')).toEqual({ type: 'in', owner: true })
-    expect(await free.gate.admit(standing, '')).toEqual({ type: 'in', owner: false })
+    expect(await limited.gate.admit(sender, '')).toEqual({ type: 'in', owner: true })
+    expect(await free.gate.admit(sender, '')).toEqual({ type: 'in', owner: false })
   }
 })

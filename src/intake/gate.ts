@@ -1,30 +1,34 @@
-// The gate: who may speak. Everybody is a stranger until the owner has said otherwise, by configuration or by pairing.
-import type { Standing } from '../base/event.ts'
+// The gate: decides who may speak. Everybody is a stranger until the owner allows them, in the configuration or by pairing.
+import type { Sender } from '../base/event.ts'
 import type { Decision, GateRules, Person } from '../base/pairing.ts'
 
 export interface GateParts {
   rules(): GateRules
   now(): number
-  /** What was decided by pairing; null: nothing. */
+  /** The decision made by pairing; null: none. */
   decided(chat: string, user: string): Decision | null
-  /** A code for a stranger; null: they are not to be answered. */
+  /** The people approved by pairing, owners first. */
+  letIn(chat: string): readonly string[]
+  /** A pairing code for a stranger; null: do not answer them. */
   request(person: Person, where: string): Promise<string | null>
 }
 
 export type Verdict =
   | { readonly type: 'in'; readonly owner: boolean }
-  /** With a code, they are told it; without, nothing. */
+  /** With a code, the stranger gets it. Without one, they get no answer. */
   | { readonly type: 'stranger'; readonly code: string | null }
-  | { readonly type: 'too-fast'; readonly told: boolean }
+  | { readonly type: 'too-fast'; readonly warn: boolean }
 
 export interface Gate {
   /** Null: a stranger. */
-  who(standing: Standing): 'owner' | 'guest' | null
-  /** Decides about one message. Counts it, and gives a stranger a code where one is due. */
-  admit(standing: Standing, name: string): Promise<Verdict>
+  who(sender: Sender): 'owner' | 'guest' | null
+  /** The people who may speak everywhere, by their ids in this chat, owners first. */
+  people(chat: string): readonly string[]
+  /** Decides about one message. Counts it towards the rate limit, and gives a stranger a code if one is due. */
+  admit(sender: Sender, name: string): Promise<Verdict>
 }
 
-export function openGate({ rules, now, decided, request }: GateParts): Gate {
+export function createGate({ rules, now, decided, letIn, request }: GateParts): Gate {
   const listsOf = onceFor((given: GateRules) => ({
     owners: new Set(given.owners),
     users: new Set(given.users),
@@ -32,10 +36,10 @@ export function openGate({ rules, now, decided, request }: GateParts): Gate {
     channels: new Set(given.channels),
     guilds: new Set(given.guilds),
   }))
-  const pace = openPace(() => rules().perMinute, now)
+  const limitRate = createRateLimit(() => rules().perMinute, now)
 
-  /** A person that is named may speak anywhere; a place or a role that is named admits all but those who were denied. */
-  const who = ({ chat, user, roles: has, channel, guild }: Standing): 'owner' | 'guest' | null => {
+  /** A listed person may speak anywhere. A listed place or role admits everybody except people who were denied. */
+  const who = ({ chat, user, roles: has, channel, guild }: Sender): 'owner' | 'guest' | null => {
     const { owners, users, roles, channels, guilds } = listsOf(rules())
     const on = (list: ReadonlySet<string>, id: string) => list.has(id) || list.has(`${chat}:${id}`)
     if (on(owners, user)) return 'owner'
@@ -49,23 +53,29 @@ export function openGate({ rules, now, decided, request }: GateParts): Gate {
 
   return {
     who,
-    async admit(standing, name) {
-      const { chat, user, where } = standing
-      const known = who(standing)
+    people(chat) {
+      const { owners, users } = rules()
+      const here = (ids: readonly string[]) =>
+        ids.flatMap(id => (id.startsWith(`${chat}:`) ? [id.slice(chat.length + 1)] : id.includes(':') ? [] : [id]))
+      return [...new Set([...here(owners), ...letIn(chat), ...here(users)])]
+    },
+    async admit(sender, name) {
+      const { chat, user, where } = sender
+      const known = who(sender)
       if (known === 'owner') return { type: 'in', owner: true }
-      if (known === 'guest') return pace(`${chat}:${user}`, standing.at)
-      // Whoever was denied has had an answer.
+      if (known === 'guest') return limitRate(`${chat}:${user}`, sender.at)
+      // Denied people were already answered once.
       const code = decided(chat, user) === 'denied' ? null : await request({ chat, user, name }, where)
       return { type: 'stranger', code }
     },
   }
 }
 
-/** What a stranger is told besides the refusal. */
+/** What a stranger is told in addition to the refusal. */
 export const invitation = (code: string): string =>
-  `If you should be let in, pass this code on to the owner within an hour: **${code}** (on the owner's machine: \`npx aetheel pair approve ${code}\`; if you are the owner yourself, add \`--owner\`).`
+  `If you should have access, give this code to the owner within an hour: **${code}** (on the owner's machine: \`npx aetheel pair approve ${code}\`; if you are the owner, add \`--owner\`).`
 
-/** The rules change seldom, and are asked for with every message. */
+/** Caches the last result: the rules rarely change, but every message needs them. */
 function onceFor<Given, Made>(make: (given: Given) => Made): (given: Given) => Made {
   let last: { readonly given: Given; readonly made: Made } | null = null
   return given => {
@@ -76,18 +86,18 @@ function onceFor<Given, Made>(make: (given: Given) => Made): (given: Given) => M
 
 const minute = 60_000
 
-/** So many in any minute; what was turned away does not count. Forgets whoever has been quiet for as long. */
-function openPace(allowed: () => number, now: () => number): (person: string, writtenAt?: number) => Verdict {
-  interface Heard {
+/** A limit per minute. Rejected messages do not count. Forgets people who have been quiet for a minute. */
+function createRateLimit(allowed: () => number, now: () => number): (person: string, writtenAt?: number) => Verdict {
+  interface RecentMessage {
     readonly at: number
     readonly written: number
   }
-  const seen = new Map<string, { heard: Heard[]; toldAt: number }>()
+  const people = new Map<string, { messages: RecentMessage[]; warnedAt: number }>()
   let sweptAt = now()
 
   const sweep = (since: number) => {
-    for (const [person, { heard, toldAt }] of seen)
-      if ((heard.at(-1)?.at ?? 0) <= since && toldAt <= since) seen.delete(person)
+    for (const [person, { messages, warnedAt }] of people)
+      if ((messages.at(-1)?.at ?? 0) <= since && warnedAt <= since) people.delete(person)
   }
 
   return (person, writtenAt) => {
@@ -100,19 +110,19 @@ function openPace(allowed: () => number, now: () => number): (person: string, wr
       sweep(since)
       sweptAt = at
     }
-    const one = seen.get(person) ?? { heard: [], toldAt: Number.NEGATIVE_INFINITY }
-    seen.set(person, one)
-    // A clock that was put back must not silence anybody for longer.
+    const entry = people.get(person) ?? { messages: [], warnedAt: Number.NEGATIVE_INFINITY }
+    people.set(person, entry)
+    // A clock that is set back must not silence anybody for longer.
     const recent = (time: number) => time > since && time <= at
-    one.heard = one.heard.filter(other => recent(other.at))
-    // On both sides: what was missed in several channels does not come in the order in which it was written.
-    const near = one.heard.filter(other => Math.abs(other.written - written) < minute)
+    entry.messages = entry.messages.filter(other => recent(other.at))
+    // In both directions: missed messages of several channels do not arrive in the order in which they were written.
+    const near = entry.messages.filter(other => Math.abs(other.written - written) < minute)
     if (near.length < perMinute) {
-      one.heard.push({ at, written })
+      entry.messages.push({ at, written })
       return { type: 'in', owner: false }
     }
-    const told = !recent(one.toldAt)
-    if (told) one.toldAt = at
-    return { type: 'too-fast', told }
+    const warn = !recent(entry.warnedAt)
+    if (warn) entry.warnedAt = at
+    return { type: 'too-fast', warn }
   }
 }

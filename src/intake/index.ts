@@ -1,5 +1,6 @@
-// May it come in? Is it a command? Everything that wakes the agent passes here on its way to the lanes.
-export { type Budget, openBudget } from './budget.ts'
-export { openCommands } from './commands.ts'
-export { openGate } from './gate.ts'
+// Gate, commands and budget: every event that triggers the agent passes through here on its way to the lanes.
+export { type Budget, createBudget, withinBudget } from './budget.ts'
+export { createCommands } from './commands.ts'
+export { createGate } from './gate.ts'
 export { openIntake } from './intake.ts'
+export { completedCommands, createSuggestions } from './suggestions.ts'

@@ -1,63 +1,70 @@
-// What `/memory` answers: what was found, how the memory changed, and what the owner says to that.
-import type { ChangeResult, MemoryChange, MemoryHit, MemoryLog, MemorySearch } from '../base/memory.ts'
+// The `/memory` command: searches memory, shows its changes, and lets the owner decide about them.
+import {
+  authorOf,
+  type ChangeResult,
+  type MemoryChange,
+  type MemoryHit,
+  type MemoryLog,
+  type MemorySearch,
+} from '../base/memory.ts'
 import type { CommandRow } from './command.ts'
 
 export interface MemoryParts {
   readonly memory: MemorySearch & MemoryLog
-  /** A moment, as people read it. */
+  /** Formats a point in time for people. */
   time(ms: number): string
 }
 
 const mostHits = 5
 const mostChanges = 10
 
-/** What is remembered is of all conversations, so none of it is for guests. */
+/** Memory covers all conversations, so guests may not see any of it. */
 export const memoryRow = (parts: MemoryParts): CommandRow => ({
   names: ['memory'],
   takes: '[WORDS]',
   ownerOnly: true,
-  about: 'Search what is remembered, or: log, undo [ID], approve ID, deny ID.',
+  about: 'Search the memory, or: log, undo [ID], approve ID, deny ID.',
   answer: ({ rest }) => obey(parts, rest),
 })
 
 async function obey({ memory, time }: MemoryParts, rest: string): Promise<string> {
   if (rest === '')
-    return 'Write what to look for: `/memory WORDS`. Also: `/memory log`, `undo [ID]`, `approve ID`, `deny ID`.'
+    return 'Usage: `/memory WORDS` searches the memory. Also: `/memory log`, `undo [ID]`, `approve ID`, `deny ID`.'
   if (/^log$/i.test(rest)) return logOf(await memory.list(mostChanges), time)
-  // Anything else behind these words is looked for, such as "deny the cookies".
+  // With any other text after these words, it is a search, such as "deny the cookies".
   const [, verb = '', id] = /^(undo|approve|deny)(?:\s+#?(\d{1,15}))?$/i.exec(rest) ?? []
   switch (verb.toLowerCase()) {
     case 'undo':
-      return told(await memory.undo(id === undefined ? null : Number(id)), 'Undone')
+      return answerFor(await memory.undo(id === undefined ? null : Number(id)), 'Undone')
     case 'approve':
-      return id === undefined ? whichOne : told(await memory.approve(Number(id)), 'Approved')
+      return id === undefined ? whichOne : answerFor(await memory.approve(Number(id)), 'Approved')
     case 'deny':
-      return id === undefined ? whichOne : told(await memory.deny(Number(id)), 'Denied')
+      return id === undefined ? whichOne : answerFor(await memory.deny(Number(id)), 'Denied')
     default:
       return hitsOf(await memory.search(rest.slice(0, 1000), mostHits))
   }
 }
 
-const whichOne = 'Write the number of the change behind it; `/memory log` shows them.'
+const whichOne = 'Add the number of the change; `/memory log` shows the numbers.'
 
-const told = (result: ChangeResult, done: string): string =>
+const answerFor = (result: ChangeResult, done: string): string =>
   result.ok ? `${done}: change ${result.change.id} of ${result.change.file}.` : `Not done. ${result.why}`
 
 const hitsOf = (hits: readonly MemoryHit[]): string =>
   hits.length === 0
-    ? 'Nothing was found.'
+    ? 'Nothing found.'
     : hits.map(({ source, snippet }) => `- ${source}: ${snippet.replace(/\s+/g, ' ')}`).join('\n')
 
 const states = {
   made: '',
-  waiting: ', **waits for you**',
+  waiting: ', **waiting for your approval**',
   approved: ', approved',
   denied: ', denied',
   undone: ', undone',
 }
 
 function logOf(changes: readonly MemoryChange[], time: MemoryParts['time']): string {
-  if (changes.length === 0) return 'Nothing was changed yet.'
+  if (changes.length === 0) return 'No changes yet.'
   return changes
     .map(
       change =>
@@ -66,12 +73,7 @@ function logOf(changes: readonly MemoryChange[], time: MemoryParts['time']): str
     .join('\n')
 }
 
-function authorOf({ events, owner, person }: MemoryChange): string {
-  if (events.length === 0) return 'hand'
-  return owner ? 'the owner' : (person ?? 'a stranger')
-}
-
-/** The first line that came or went, so that one knows which change it is. In backticks: it is not ours. */
+/** The first added or removed line, to identify the change. In backticks, because the text is not ours. */
 function changedLine({ diff }: MemoryChange): string {
   const line = /^[+-].*\S.*$/m.exec(diff)?.[0].replaceAll('`', "'").slice(0, 100)
   return line === undefined ? '' : `: \`${line}\``

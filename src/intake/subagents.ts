@@ -1,6 +1,7 @@
-// The command that shows, stops and starts sub-agents.
-import type { SubAgent, SubAgents } from '../base/agents.ts'
+// The `/subagents` command: lists, shows, stops and starts sub-agents.
+
 import { excerpt } from '../base/scrub.ts'
+import type { SubAgent, SubAgents } from '../base/subagents.ts'
 import type { CommandRequest, CommandRow } from './command.ts'
 
 export interface SubAgentsParts {
@@ -30,30 +31,30 @@ async function obey(parts: SubAgentsParts, request: CommandRequest): Promise<str
   const id = given.trim().toLowerCase()
   if (id === '') return usage
   const agent = await subagents.find(id)
-  // One of another conversation is nobody else's business, not even that it is there.
+  // Guests must not even learn that a sub-agent of another conversation exists.
   if (!agent || (!author.owner && agent.root !== lane))
     return `There is no sub-agent "${excerpt(given, 20)}". /subagents lists them.`
   if (verb === 'show') return details(agent, now())
   return (await subagents.stop(id))
-    ? `Stopped ${title(agent)}, and what it had started.`
-    : `${title(agent)} does not work any more.`
+    ? `Stopped ${title(agent)}, and the sub-agents it had started.`
+    : `${title(agent)} is no longer running.`
 }
 
 const usage = 'Use `/subagents`, `/subagents show ID`, `/subagents stop ID` or `/subagents new TASK`.'
 
 async function start({ subagents }: SubAgentsParts, request: CommandRequest, task: string): Promise<string> {
   const { lane, place, author, key } = request
-  if (task.trim() === '') return 'Write what it is to do behind it: /subagents new …'
-  const behalf = { owner: author.owner, person: author.id }
-  // The key of the command: one that is heard twice starts one.
+  if (task.trim() === '') return 'Add the task after the command: /subagents new …'
+  const principal = { owner: author.owner, person: author.id }
+  // With the key of the command, so that a command received twice starts only one.
   const wanted = { name: null, instruction: task.trim(), model: null }
-  const started = await subagents.spawn(wanted, { lane, place, behalf, agent: null }, key)
-  return started.ok ? `Started ${title(started.agent)}. Its report comes here.` : `Not started. ${started.why}`
+  const started = await subagents.spawn(wanted, { lane, place, principal, agent: null }, key)
+  return started.ok ? `Started ${title(started.agent)}. It will report here.` : `Not started. ${started.why}`
 }
 
 function listOf(all: readonly SubAgent[], lane: string, now: number): string {
   if (all.length === 0) return 'There are no sub-agents. /subagents new TASK starts one.'
-  // What others asked for is not told in a conversation where they may not be.
+  // Tasks from other conversations are hidden: the people there may not be here.
   const line = (agent: SubAgent) => {
     const isHere = agent.root === lane
     const doing = isHere ? oneLine(agent.progress) : ''
@@ -68,7 +69,7 @@ function listOf(all: readonly SubAgent[], lane: string, now: number): string {
 function details(agent: SubAgent, now: number): string {
   const by = agent.depth > 1 ? `, started by ${agent.parent}` : ''
   const { progress } = agent
-  const words = agent.endedAt === null ? '**Right now**' : '**Last words**'
+  const words = agent.endedAt === null ? '**Right now**' : '**Result**'
   return [
     `${title(agent)}: ${stateOf(agent, now)}${by}`,
     `**Task**\n${excerpt(agent.instruction, 1500)}`,

@@ -1,7 +1,7 @@
-// One alarm at a time, for the nearest time asked for.
+// A single alarm, set for the next time when something is due.
 import type { Clock } from '../base/time.ts'
 
-export function openAlarm(clock: Clock, ring: (at: number) => void) {
+export function createAlarm(clock: Clock, ring: (at: number) => void) {
   let current: { at: number; abort: AbortController } | null = null
   return {
     set(at: number): void {
@@ -15,7 +15,7 @@ export function openAlarm(clock: Clock, ring: (at: number) => void) {
       void clock.sleep(wait, alarm.abort.signal).then(() => {
         if (alarm.abort.signal.aborted) return
         current = null
-        // A sleep longer than timers can ends early; then the clock is asked again.
+        // Timers cannot sleep longer than 2^31 ms. A longer sleep ends early, and then the clock is checked again.
         ring(wait < 2 ** 31 ? at : 0)
       })
     },

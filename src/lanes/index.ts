@@ -1,2 +1,3 @@
-// Where events and letters wait their turn.
-export { type LaneRules, openLanes } from './machine.ts'
+// The queues in which events and deliveries wait for their turn.
+export { openLanes } from './machine.ts'
+export type { LaneRules } from './rules.ts'

@@ -1,4 +1,4 @@
-// The system prompt: its order, its format, and that its headers can be read back whatever the files say.
+// The system prompt: its order, its format, and that its headers can be parsed back whatever the files contain.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { assemble, parseSections } from './assemble.ts'
@@ -7,7 +7,7 @@ import { noSections, type Sections, sectionFiles } from './sections.ts'
 
 const names = [...sectionFiles.map(({ name }) => name), 'Skills']
 
-// Text that tries to pass for one of our headers, in every way markdown and line ends allow, among other things.
+// Text that imitates our headers in every way that markdown and line ends allow.
 const headerLike = fc
   .tuple(
     fc.constantFrom('', ' ', '  ', '   ', '\t', '> ', '- '),
@@ -36,7 +36,7 @@ const anySections = sectionsOf(fc.oneof(content, fc.constant(null), fc.constant(
 const filledNames = (sections: Sections) =>
   sectionFiles.filter(({ key }) => (sections[key] ?? '').trim() !== '').map(({ name }) => name)
 
-/** A second opinion on what is a header of ours: by lines, without the product's expressions. */
+/** An independent check for our headers: by lines, without the regular expressions of the product. */
 const headersIn = (prompt: string): string[] => {
   const lines = prompt.split(/\r\n|[\n\r\u2028\u2029]/)
   return lines.flatMap((line, index) => {
@@ -48,9 +48,9 @@ const headersIn = (prompt: string): string[] => {
   })
 }
 
-describe('the laws of the system prompt', () => {
-  // Feature: discord-claude-gateway, Property 19: For any set of MarkdownConfigs where at least one field is non-null, the assembled system prompt should: (a) wrap each non-null config in a section with the format ## [Section Name]\n\n[content], (b) order sections as Identity, Personality, Operating Rules, User Context, Long-Term Memory, Tool Configuration, and (c) include a preamble instructing the agent it may update memory.md using the Write tool.
-  test('sections stand under their headers, in their order, after the word on memory.md', () => {
+describe('properties of the system prompt', () => {
+  // Feature: discord-claude-gateway, Property 19: System prompt assembly with section headers and ordering
+  test('sections are under their headers, in order, after the paragraph about memory.md', () => {
     const plain = fc.string({ minLength: 1 }).filter(text => text.trim() !== '' && headersIn(text).length === 0)
     fc.assert(
       fc.property(sectionsOf(fc.option(plain)), fc.string(), (sections, said) => {
@@ -78,8 +78,8 @@ describe('the laws of the system prompt', () => {
     )
   })
 
-  // Feature: discord-claude-gateway, Property 20: For any set of MarkdownConfigs where some fields are null or empty strings, the assembled system prompt should not contain section headers for those missing/empty configs, and the number of section headers in the output should equal the number of non-null, non-empty config fields.
-  test('what is missing or empty has no header, and nothing else looks like one', () => {
+  // Feature: discord-claude-gateway, Property 20: Missing or empty configs are omitted from system prompt
+  test('missing and empty sections have no header, and nothing else looks like one', () => {
     fc.assert(
       fc.property(anySections, content, (sections, said) => {
         expect(headersIn(assemble(sections, { capabilities: said }))).toEqual(filledNames(sections))
@@ -88,12 +88,15 @@ describe('the laws of the system prompt', () => {
     )
   })
 
-  // Feature: discord-claude-gateway, Property 21: For any valid set of MarkdownConfigs (with non-null, non-empty values), assembling the system prompt and then parsing the section headers from the output should produce the same set of section names as the non-null input config fields.
+  // Feature: discord-claude-gateway, Property 21: System prompt assembly round-trip
   test('reading the prompt back gives the sections that went in', () => {
     fc.assert(
       fc.property(anySections, content, (sections, said) => {
         const prompt = assemble(sections, { capabilities: said })
         const parsed = parseSections(prompt)
+        const found = sectionFiles.filter(({ key }) => parsed[key] !== null).map(({ name }) => name)
+        expect(found).toEqual(filledNames(sections))
+        expect(headersIn(prompt)).toEqual(found)
         for (const { key, name } of sectionFiles) {
           const went = sections[key]
           if (!filledNames(sections).includes(name)) expect(parsed[key]).toBeNull()
@@ -136,7 +139,7 @@ test('hostile repetitions cost no time', () => {
   for (const text of hostile) assemble({ ...noSections, memory: `${text}x` }, { capabilities: '' })
 })
 
-describe('our own words', () => {
+describe('our own text', () => {
   const bare = (configDir: string, allowedTools: string[]) =>
     assemble(noSections, {
       capabilities: capabilities({
@@ -160,7 +163,7 @@ describe('our own words', () => {
     expect(capabilities({ configDir: '/c', allowedTools: [], gateway: null })).toContain('no tools')
   })
 
-  test('tell how the gateway is asked for something, as this backend can', () => {
+  test('explain how this backend calls the gateway', () => {
     const said = (gateway: Surroundings['gateway']) =>
       capabilities({ configDir: '/c', allowedTools: ['Read'], gateway })
     expect(said('mcp')).toContain('MCP server aetheel')

@@ -1,11 +1,11 @@
-// The system prompt: a preamble and the sections under their headers, such that the headers can be read back.
+// The system prompt: a preamble and the sections under their headers. The headers can be parsed back.
 import { noSections, type SectionKey, type Sections, sectionFiles } from './sections.ts'
 
 const skillsName = 'Skills'
 
 const preamble = `Your long-term memory is the file \`memory.md\` in your working folder. When you learn something that should outlast this
 conversation (a fact, a preference, an id, a lesson), add it there with the Write tool or by editing the file. Append, keep
-what is still true, correct what is not, and keep it short: it is given to you again in every turn.`
+what is still true, correct what is not, and keep it short: it is part of your prompt in every turn.`
 
 export interface Extra {
   readonly capabilities: string
@@ -13,7 +13,7 @@ export interface Extra {
   readonly skills?: string
 }
 
-/** A section that is null or blank is left out; every other stands as `## Name\n\ncontent\n\n`. The skills come last. */
+/** Null or blank sections are left out; every other is written as `## Name\n\ncontent\n\n`. The skills come last. */
 export const assemble = (sections: Sections, extra: Extra): string => {
   let prompt = `${preamble}\n\n`
   if (extra.capabilities.trim() !== '') prompt += `${demote(extra.capabilities.trim())}\n\n`
@@ -25,7 +25,7 @@ export const assemble = (sections: Sections, extra: Extra): string => {
   return skills === '' ? prompt : `${prompt}## ${skillsName}\n\n${demote(skills)}\n\n`
 }
 
-/** The sections of an assembled prompt. Content comes back as it stands there, with our own headers in it demoted. */
+/** The sections of an assembled prompt, with their content as in the prompt: lookalikes of our headers stay demoted. */
 export const parseSections = (prompt: string): Sections => {
   const found: Record<SectionKey, string | null> = { ...noSections }
   const headers = [...prompt.matchAll(header)]
@@ -38,8 +38,8 @@ export const parseSections = (prompt: string): Sections => {
   return found
 }
 
-// Looser than what we write (any case, inner and closing blanks, closing #s), since the reader is a model and not a parser.
-// `^` and `$` also stand at CR, U+2028 and U+2029. No two neighbouring repeats match the same character: the time stays linear.
+// Looser than what we write (any case, extra blanks, closing #s), because the reader is a model and not a parser.
+// `^` and `$` also match at CR, U+2028 and U+2029. No two adjacent repeats match the same character, so the time is linear.
 const blank = '[^\\S\\n\\r\\u2028\\u2029]'
 const ours = [...sectionFiles.map(({ name }) => name), skillsName]
 const names = ours.map(name => name.replaceAll(' ', `${blank}+`)).join('|')
@@ -48,5 +48,5 @@ const lookalike = new RegExp(`^(${blank}*)##(?=${blank}+(?:${names})${blank}*(?:
 const underlined = new RegExp(`^(${blank}*)(?=(?:${names})${blank}*(?:\\r\\n|\\r|\\n)${blank}*-+${blank}*$)`, 'gim')
 const header = new RegExp(`^## (${ours.join('|')})\\n\\n`, 'gm')
 
-/** Puts what looks like one of our headers one level down, also inside code: the names stay ours. */
+/** Demotes lines that look like one of our headers by one level, also inside code: the names are reserved. */
 const demote = (content: string): string => content.replace(lookalike, '$1###').replace(underlined, '$1### ')

@@ -1,4 +1,4 @@
-// boot.md: which files the workspace must and may have, and what they begin with. The format is told in docs/workspace.md.
+// boot.md: which files the workspace must and may have, and their initial content. docs/workspace.md describes the format.
 import { type Block, outline } from './outline.ts'
 import { sectionFiles } from './sections.ts'
 
@@ -6,11 +6,13 @@ export interface BootPlan {
   readonly required: readonly string[]
   readonly optional: readonly string[]
   readonly contentOf: (file: string) => string
+  /** What the agent should do on the first start; null: nothing. */
+  readonly instructions: string | null
 }
 
 type BootFile =
   | { readonly ok: true; readonly plan: BootPlan }
-  /** In words that say what to do. */
+  /** `why` says what to do. */
   | { readonly ok: false; readonly why: string }
 
 const mostFiles = 100
@@ -19,17 +21,22 @@ export const builtInPlan: BootPlan = {
   required: sectionFiles.filter(({ required }) => required).map(({ file }) => file),
   optional: sectionFiles.filter(({ required }) => !required).map(({ file }) => file),
   contentOf: file => sectionFiles.find(section => section.file === file)?.starter ?? titleOf(file),
+  instructions: null,
 }
 
 export const readBootFile = async (markdown: string): Promise<BootFile> => {
   const blocks = await outline(markdown)
   if (blocks === null) return refuse('is nested too deeply to be read')
   const parts = partsOf(blocks)
-  if (parts.length === 0) return refuse('has none of the headings "## Required", "## Optional", "## Default: NAME.md"')
+  if (parts.length === 0)
+    return refuse('has none of the headings "## Required", "## Optional", "## Default: NAME.md", "## Instructions"')
 
   const lists = { required: new Set<string>(), optional: new Set<string>() }
   const defaults = new Map<string, string>()
+  const instructions = parts.flatMap(part => (part.type === 'instructions' ? [contentIn(part.blocks)] : []))
+  if (instructions.length > 1) return refuse('has two headings for instructions; keep one')
   for (const part of parts) {
+    if (part.type === 'instructions') continue
     const names = part.type === 'default' ? [part.file] : namesIn(part.blocks)
     const bad = names.find(name => !isFileName(name))
     if (bad !== undefined) {
@@ -42,9 +49,9 @@ export const readBootFile = async (markdown: string): Promise<BootFile> => {
     else defaults.set(part.file, contentIn(part.blocks))
   }
 
-  // Defaults alone change what the usual files begin with.
+  // Defaults without lists only change the initial content of the usual files.
   const listed = lists.required.size + lists.optional.size > 0
-  if (!listed && parts.some(({ type }) => type !== 'default'))
+  if (!listed && parts.some(({ type }) => type === 'required' || type === 'optional'))
     return refuse('lists no file; write "- soul.md" and the like')
   const required = listed ? [...lists.required] : builtInPlan.required
   const optional = listed ? [...lists.optional].filter(name => !lists.required.has(name)) : builtInPlan.optional
@@ -53,17 +60,20 @@ export const readBootFile = async (markdown: string): Promise<BootFile> => {
   if (stray !== undefined) return refuse(`has a default for ${stray}, which it does not list`)
   return {
     ok: true,
-    plan: { required, optional, contentOf: file => defaults.get(file) ?? builtInPlan.contentOf(file) },
+    plan: {
+      ...{ required, optional, contentOf: file => defaults.get(file) ?? builtInPlan.contentOf(file) },
+      instructions: instructions[0] || null,
+    },
   }
 }
 
 const refuse = (why: string): BootFile => ({ ok: false, why })
 
 type Part =
-  | { readonly type: 'required' | 'optional'; readonly blocks: Block[] }
+  | { readonly type: 'required' | 'optional' | 'instructions'; readonly blocks: Block[] }
   | { readonly type: 'default'; readonly file: string; readonly blocks: Block[] }
 
-/** Other headings end a list, but belong to a default: that one goes on to the next heading of ours. */
+/** Other headings end a list, but are part of a text, which continues up to the next heading of ours. */
 const partsOf = (blocks: readonly Block[]): readonly Part[] => {
   const parts: Part[] = []
   let open: Part | null = null
@@ -72,7 +82,7 @@ const partsOf = (blocks: readonly Block[]): readonly Part[] => {
     if (part !== null) {
       parts.push(part)
       open = part
-    } else if (block.type === 'heading' && open?.type !== 'default') open = null
+    } else if (block.type === 'heading' && open?.type !== 'default' && open?.type !== 'instructions') open = null
     else open?.blocks.push(block)
   }
   return parts
@@ -81,11 +91,13 @@ const partsOf = (blocks: readonly Block[]): readonly Part[] => {
 const partNamed = (title: string): Part | null => {
   if (/^required(?: files)?:?$/i.test(title)) return { type: 'required', blocks: [] }
   if (/^optional(?: files)?:?$/i.test(title)) return { type: 'optional', blocks: [] }
+  if (/^(?:instructions|initiali[sz]ation(?: instructions)?|first run):?$/i.test(title))
+    return { type: 'instructions', blocks: [] }
   const file = /^default:\s*`?([^`]*)`?$/i.exec(title)?.[1]
   return file === undefined ? null : { type: 'default', file, blocks: [] }
 }
 
-/** The first word of each list item; what follows it is a remark. Code blocks are examples. */
+/** The first word of each list item; the rest is a comment. Code blocks are examples. */
 const namesIn = (blocks: readonly Block[]): readonly string[] =>
   blocks
     .filter(({ type }) => type === 'other')
@@ -97,7 +109,7 @@ const namesIn = (blocks: readonly Block[]): readonly string[] =>
 
 const isFileName = (name: string): boolean => name.length <= 100 && /^[^\s./\\:][^/\\:\p{Cc}]*\.md$/u.test(name)
 
-/** A default that is one block fenced as markdown is taken out of its fence, so that it may hold headings of ours. */
+/** A default that is a single markdown fence is unwrapped, so that it may contain headings of ours. */
 const contentIn = (blocks: readonly Block[]): string => {
   const filled = blocks.filter(({ raw }) => raw.trim() !== '')
   const only = filled.length === 1 ? filled[0] : undefined

@@ -1,20 +1,20 @@
-// The first start: what is made, what is left alone, what is refused.
+// The first start: what is created, left alone and refused.
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Signal } from '../base/signal.ts'
-import { openWorkspace } from './workspace.ts'
+import { createWorkspace } from './workspace.ts'
 
 let home: string
 let dir: string
 let told: string[]
-const tell = (signal: Signal) => {
+const emit = (signal: Signal) => {
   if (signal.type === 'workspace-trouble') told.push(`${signal.file} ${signal.why}`)
 }
 const shippedSkills = join(import.meta.dirname, '../../templates/skills')
-const bootstrap = (where = dir) => openWorkspace({ dir: where, tell, shippedSkills }).bootstrap()
+const bootstrap = (where = dir) => createWorkspace({ dir: where, emit, shippedSkills }).bootstrap()
 const ours = async () => (await readdir(dir)).filter(name => name.endsWith('.md'))
 const text = (file: string) => readFile(join(dir, file), 'utf8')
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true, force: true }))
 
 describe('without boot.md', () => {
-  test('the folder and the six files are made, for their owner only', async () => {
+  test('the folder and the six files are created with private permissions', async () => {
     const { loaded, created } = await bootstrap(join(dir))
     expect(loaded).toEqual([])
     expect([...created].sort()).toEqual(['agents.md', 'identity.md', 'memory.md', 'soul.md', 'tools.md', 'user.md'])
@@ -38,7 +38,7 @@ describe('without boot.md', () => {
     expect(told).toEqual([])
   })
 
-  test('what is there stays as it is, and a second start only loads', async () => {
+  test('existing files stay unchanged, and a second start only loads them', async () => {
     await mkdir(dir)
     await writeFile(join(dir, 'soul.md'), '')
     expect((await bootstrap()).loaded).toEqual(['soul.md'])
@@ -48,7 +48,7 @@ describe('without boot.md', () => {
     expect(again.loaded).toHaveLength(6)
   })
 
-  test('two starts at the same time make each file once', async () => {
+  test('two simultaneous starts create each file once', async () => {
     const [one, two] = await Promise.all([bootstrap(), bootstrap()])
     expect([...one.created, ...two.created].sort()).toEqual((await ours()).sort())
   })
@@ -60,8 +60,8 @@ describe('with boot.md', () => {
     await writeFile(join(dir, 'boot.md'), markdown)
   }
 
-  // Feature: discord-claude-gateway, Property 27: For any set of required files specified in BootConfig where some files are missing from CONFIG_DIR, the bootstrap process should create each missing file with its default content, and after bootstrap all required files should exist.
-  test('each missing file is made with its default and no other is touched', async () => {
+  // Feature: discord-claude-gateway, Property 27: Bootstrap creates missing files with defaults
+  test('each missing file is created with its default and no other is touched', async () => {
     const line = fc.oneof(
       fc.stringMatching(/^[ -"$-~]{1,30}$/).filter(words => /^[\w]/.test(words)),
       fc.constantFrom(
@@ -124,13 +124,38 @@ describe('with boot.md', () => {
     )
   })
 
-  test('names may be code or carry a remark, and a default may stand in a markdown fence', async () => {
+  test('names may be code or have a comment, and a default may be in a markdown fence', async () => {
     await boot(
       '## Required\n\n- `soul.md`: who I am\n* notes.md for later\n\n## Default: `soul.md`\n\n~~~markdown\n## Required\n- x\n~~~\n',
     )
     expect((await bootstrap()).created).toEqual(['soul.md', 'notes.md'])
     expect(await text('soul.md')).toBe('## Required\n- x\n')
     expect(await text('notes.md')).toBe('# Notes\n')
+  })
+
+  test.each(['Instructions', 'Initialization', 'initialisation instructions', 'First run:'])(
+    'the instructions for the agent are under "%s", may contain headings, and need no list',
+    async heading => {
+      await boot(`# Boot\n\n## ${heading}\n\nGreet.\n\n### Then\n- go\n\n## Default: user.md\n\nAnn.\n`)
+      const workspace = createWorkspace({ dir, emit, shippedSkills })
+      expect((await workspace.bootstrap()).created).toHaveLength(6)
+      expect(told).toEqual([])
+      expect(await workspace.bootInstructions()).toBe('Greet.\n\n### Then\n- go\n')
+      expect(await text('user.md')).toBe('Ann.\n')
+    },
+  )
+
+  test('a boot.md without instructions, with empty ones, or that is invalid has none', async () => {
+    const workspace = createWorkspace({ dir, emit, shippedSkills })
+    expect(await workspace.bootInstructions()).toBeNull()
+    for (const markdown of [
+      '## Required\n- soul.md\n',
+      '## Instructions\n\n## Required\n- soul.md\n',
+      '## Instructions\na\n## First run\nb\n',
+    ]) {
+      await boot(markdown)
+      expect(await workspace.bootInstructions()).toBeNull()
+    }
   })
 
   test('defaults alone keep the usual files', async () => {
@@ -183,7 +208,7 @@ describe('with boot.md', () => {
     expect(await readFile(join(home, 'outside.md'), 'utf8')).toBe('private')
   })
 
-  test('a link inside the folder is a file like any other', async () => {
+  test('a link inside the folder counts as a file', async () => {
     await boot('## Required\n- notes.md')
     await writeFile(join(dir, 'other.md'), 'x')
     await symlink('other.md', join(dir, 'notes.md'))
@@ -191,7 +216,7 @@ describe('with boot.md', () => {
     expect(told).toEqual([])
   })
 
-  test('an optional file that cannot be read is told, a required one ends the start', async () => {
+  test('an unreadable optional file is reported, an unreadable required one ends the start', async () => {
     await boot('## Optional\n- notes.md')
     await mkdir(join(dir, 'notes.md'))
     expect(await bootstrap()).toEqual({ loaded: [], created: [] })
@@ -202,33 +227,33 @@ describe('with boot.md', () => {
 })
 
 describe('a folder that cannot be used', () => {
-  test('a link to nothing in place of a required file is refused in words', async () => {
+  test('a dangling link in place of a required file is refused with an explanation', async () => {
     await mkdir(dir)
     await symlink('nowhere.md', join(dir, 'soul.md'))
-    await expect(bootstrap()).rejects.toThrow(/soul\.md .* link that leads nowhere; remove it/)
+    await expect(bootstrap()).rejects.toThrow(/soul\.md .* dangling link; remove it/)
     expect(await readdir(dir)).not.toContain('nowhere.md')
   })
 
-  test('a file in its place is named, with what to do', async () => {
+  test('a file in its place is reported with advice', async () => {
     await writeFile(dir, 'x')
     await expect(bootstrap()).rejects.toThrow(/is not a folder\. Move .* CONFIG_DIR/)
     await expect(bootstrap(join(dir, 'deeper'))).rejects.toThrow(/is not a folder/)
   })
 
-  test('a folder that may not be written is named, with what to do', async () => {
+  test('a folder that is not writable is reported with advice', async () => {
     await mkdir(dir)
     await chmod(home, 0o755)
     await chmod(dir, 0o555)
     const failure = asOrdinaryUser(() => bootstrap())
-    await expect(failure).rejects.toThrow(/may not be written.*chmod.*CONFIG_DIR/)
+    await expect(failure).rejects.toThrow(/is not writable.*chmod.*CONFIG_DIR/)
     await expect(failure).rejects.toHaveProperty('cause.code', 'EACCES')
     await chmod(home, 0o555)
-    await expect(asOrdinaryUser(() => bootstrap(join(home, 'new')))).rejects.toThrow(/may not be written/)
+    await expect(asOrdinaryUser(() => bootstrap(join(home, 'new')))).rejects.toThrow(/is not writable/)
     await chmod(home, 0o755)
     await chmod(dir, 0o755)
   })
 
-  test('a folder that may not be written but has everything is fine', async () => {
+  test('a folder that is not writable but complete is fine', async () => {
     await bootstrap()
     await chmod(home, 0o755)
     await chmod(dir, 0o555)
@@ -238,7 +263,7 @@ describe('a folder that cannot be used', () => {
   })
 })
 
-/** The superuser may write everywhere, so that permissions only show to somebody else. */
+/** The superuser may write everywhere, so permissions must be tested as another user. */
 const asOrdinaryUser = async <T>(act: () => Promise<T>): Promise<T> => {
   if (process.geteuid?.() !== 0) return act()
   process.seteuid?.(65_534)

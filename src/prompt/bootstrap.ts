@@ -1,8 +1,10 @@
-// The first start: makes the folder and the files that are missing, and overwrites nothing.
+// The first start: creates the folder and missing files, and overwrites nothing.
+
 import { lstat, mkdir, open, realpath, unlink } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
+import { errorCode } from '../base/error-text.ts'
 import { type BootPlan, builtInPlan, readBootFile } from './boot-file.ts'
-import { readExcerpt } from './excerpt.ts'
+import { type Found, readExcerpt } from './excerpt.ts'
 import { personaFiles } from './persona.ts'
 
 export interface Bootstrapped {
@@ -10,7 +12,7 @@ export interface Bootstrapped {
   readonly created: readonly string[]
 }
 
-/** Rejects when the folder cannot be made ready, with words for the owner. `warn` hears of what can be lived with. */
+/** Rejects with an explanation for the owner if the folder cannot be prepared. `warn` gets the smaller problems. */
 export const bootstrap = async (
   dir: string,
   limit: number,
@@ -41,14 +43,14 @@ type Made =
   | { readonly type: 'exists' }
   | { readonly type: 'failed'; readonly error: unknown }
 
-/** Creates a file that is not there; one that appeared meanwhile is left as it is. */
+/** Creates a file that does not exist; one that appeared in the meantime is left alone. */
 export const createFile = async (path: string, content: string): Promise<Made> => {
   try {
     const handle = await open(path, 'wx', 0o600)
     try {
       await handle.writeFile(content)
     } catch (error) {
-      // On a full disk an empty file would stay, and pass for the user's own on the next start.
+      // On a full disk an empty file would remain, and the next start would take it for the user's own.
       await unlink(path).catch(() => undefined)
       throw error
     } finally {
@@ -60,9 +62,16 @@ export const createFile = async (path: string, content: string): Promise<Made> =
   }
 }
 
+/** What boot.md wants done on the first start. Null also if it is invalid, which the start has reported. */
+export const bootInstructions = async (found: Found): Promise<string | null> => {
+  if (found.type !== 'text' || found.excerpt.cutFrom !== null) return null
+  const boot = await readBootFile(found.excerpt.text)
+  return boot.ok ? boot.plan.instructions : null
+}
+
 const planFor = async (dir: string, limit: number, warn: (file: string, why: string) => void): Promise<BootPlan> => {
   const refused = (why: string): BootPlan => {
-    warn('boot.md', `${why}; it is passed over and the built-in defaults are used`)
+    warn('boot.md', `${why}; it is ignored and the built-in defaults are used`)
     return builtInPlan
   }
   const found = readExcerpt(join(dir, 'boot.md'), 'boot.md', limit, 'start')
@@ -83,13 +92,13 @@ const leadsOut = async (dir: string, file: string): Promise<boolean> => {
   try {
     if (!(await lstat(path)).isSymbolicLink()) return false
   } catch {
-    return false // not there yet, or it is said when it is opened
+    return false // missing, or reported when it is opened
   }
   try {
-    const way = relative(await realpath(dir), await realpath(path))
-    return way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way)
+    const inside = relative(await realpath(dir), await realpath(path))
+    return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)
   } catch {
-    return true // a link to nothing
+    return true // a dangling link
   }
 }
 
@@ -106,10 +115,10 @@ const ensure = async (dir: string, file: string, limit: number, content: string)
   const made = await createFile(path, content)
   if (made.type === 'created') return { type: 'created' }
   if (made.type === 'failed') throw cannot(dir, made.error)
-  // There after all: somebody was faster, or it is a link to nothing.
+  // It exists after all: somebody was faster, or it is a dangling link.
   const again = readExcerpt(path, file, limit, 'start')
   if (again.type === 'text') return { type: 'loaded' }
-  return again.type === 'unreadable' ? again : { type: 'unreadable', why: 'is a link that leads nowhere; remove it' }
+  return again.type === 'unreadable' ? again : { type: 'unreadable', why: 'is a dangling link; remove it' }
 }
 
 const cannot = (dir: string, cause: unknown): Error =>
@@ -119,19 +128,18 @@ const adviceFor = (code: string): string => {
   switch (code) {
     case 'EACCES':
     case 'EPERM':
-      return 'may not be written. Give the user of the gateway the permission (chown, chmod u+rwx), or choose another folder with CONFIG_DIR.'
+      return 'is not writable. Give the user of the gateway permission (chown, chmod u+rwx), or choose another folder with CONFIG_DIR.'
     case 'EROFS':
       return 'is on a read-only file system. Mount it writable, or choose another folder with CONFIG_DIR.'
     case 'ENOSPC':
     case 'EDQUOT':
-      return 'cannot be filled: the disk or the quota is full. Free some space and start again.'
+      return 'cannot be created: the disk or the quota is full. Free some space and start again.'
     case 'ENOTDIR':
     case 'EEXIST':
-      return 'is not a folder. Move the file of that name away, or choose another folder with CONFIG_DIR.'
+      return 'is not a folder. Move the file with that name away, or choose another folder with CONFIG_DIR.'
     default:
-      return `cannot be made ready (${code}). Check the folder, or choose another one with CONFIG_DIR.`
+      return `cannot be prepared (${code}). Check the folder, or choose another one with CONFIG_DIR.`
   }
 }
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+const codeOf = (error: unknown): string => errorCode(error) ?? 'unknown error'

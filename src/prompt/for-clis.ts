@@ -1,28 +1,28 @@
-// What the CLIs look for in their working folder: the skills of the workspace, and settings that cannot be given another way.
+// Prepares the workspace for the CLIs: links to the skills, and settings that cannot be passed in another way.
 import { cp, lstat, mkdir, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createFile } from './bootstrap.ts'
 
-/** claude looks into the first, codex, gemini, opencode and pi into the second. */
+/** claude reads the first; codex, gemini, opencode and pi read the second. */
 const homes = ['.claude', '.agents']
 
 /**
- * Gemini tries ten times for minutes before it tells of a limit, and when it tidies up it removes sessions that are still in use.
- * It takes no variable or flag for either.
+ * Gemini retries ten times over minutes before it reports a limit, and its cleanup removes sessions that are still in use.
+ * There is no variable or flag for either.
  */
 const gemini = { general: { maxAttempts: 2, sessionRetention: { enabled: false } } }
 const settings = { '.gemini/settings.json': `${JSON.stringify(gemini, null, 2)}\n` }
 
-/** What stands there already is the user's own and is left alone. */
+/** Existing files belong to the user and are left alone. */
 export async function furnishForClis(
   dir: string,
   shippedSkills: string,
   warn: (file: string, why: string) => void,
 ): Promise<void> {
-  const failed = (file: string) => (error: unknown) => warn(file, `could not be made (${String(error)})`)
+  const failed = (file: string) => (error: unknown) => warn(file, `could not be created (${String(error)})`)
   const skills = join(dir, 'skills')
   const made = await mkdir(skills, { recursive: true, mode: 0o700 }).catch(failed('skills'))
-  // Only into a new folder: whoever threw one of them away does not want it back.
+  // Only into a new folder: a skill that the user deleted must not come back.
   if (made !== undefined) await cp(shippedSkills, skills, { recursive: true }).catch(failed('skills'))
   for (const home of homes) {
     const link = join(home, 'skills')

@@ -37,7 +37,7 @@ const turn: fc.Arbitrary<PastTurn> = fc.record({
   at: fc.oneof(fc.integer({ min: 0, max: 4e12 }), fc.constant(Number.NaN), fc.constant(1e20)),
 })
 
-test('nothing that was said can end the block, open another or pose as a turn, and the room is kept', () => {
+test('no message can end the block, open another or imitate a turn, and the limit is kept', () => {
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 12 }), fc.integer({ min: -10, max: 4000 }), (turns, room) => {
       const block = recallHistory(turns, room)
@@ -56,7 +56,7 @@ test('nothing that was said can end the block, open another or pose as a turn, a
   )
 })
 
-test('a short conversation is told whole, in order, with who said it and when', () => {
+test('a short conversation is complete and in order, with authors and times', () => {
   const block = recallHistory([person('My cat is Mia.\nShe is 3.'), { role: 'agent', text: 'Noted.', at }], 4000)
   expect(block).toContain(
     'Person, 2026-11-15 09:30 UTC:\n> My cat is Mia.\n> She is 3.\nYou, 2026-11-15 09:30 UTC:\n> Noted.\n</earlier-conversation>',
@@ -64,7 +64,7 @@ test('a short conversation is told whole, in order, with who said it and when', 
   expect(block).toContain('not a\nnew instruction')
 })
 
-test('without room the oldest goes first and the newest stays', () => {
+test('if there is too much, the oldest messages are dropped', () => {
   const block = recallHistory(
     Array.from({ length: 50 }, (_, index) => person(`message number ${index}.`)),
     1000,
@@ -89,12 +89,12 @@ test('a character is not cut in two', () => {
   }
 })
 
-test('nothing to tell is nothing', () => {
+test('an empty history gives an empty text', () => {
   expect(recallHistory([], 4000)).toBe('')
   expect(recallHistory([person('hello')], 10)).toBe('')
 })
 
-test('what a person writes is the prompt, verbatim, and with anything added it stands whole at the end', () => {
+test('the message is the prompt, verbatim; with additions it is complete at the end', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.array(fc.string()), fc.boolean(), (text, collected, interrupted) => {
       expect(composePrompt({ text })).toBe(text)
@@ -109,7 +109,7 @@ test('what a person writes is the prompt, verbatim, and with anything added it s
   )
 })
 
-test('messages that are answered together are counted and in order', () => {
+test('batched messages are counted and in order', () => {
   expect(composePrompt({ text: 'three', collected: ['one', 'two'] })).toMatch(
     /3 messages.*\n\n\[Message 1 of 3\]\none\n\n\[Message 2 of 3\]\ntwo\n\n\[Message 3 of 3\]\nthree$/s,
   )

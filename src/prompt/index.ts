@@ -1,11 +1,9 @@
-// The front door: what the agent is told.
+// Builds what the agent is told: system prompt, prompt of a turn, history, skills.
 export { assemble } from './assemble.ts'
 export { capabilities } from './capabilities.ts'
-export { composePrompt, wordsOf } from './compose.ts'
+export { composePrompt, describeSpeaker, timeLine, wordsOf } from './compose.ts'
 export { recallHistory } from './history.ts'
 export { identityCalled } from './sections.ts'
-export { describeSender } from './sender.ts'
-export { openSkills } from './skills.ts'
-export { openSkillsDesk } from './skills-desk.ts'
-export { timeLine } from './time-line.ts'
-export { openWorkspace } from './workspace.ts'
+export { createSkills } from './skills.ts'
+export { createSkillsAdmin } from './skills-admin.ts'
+export { createWorkspace } from './workspace.ts'

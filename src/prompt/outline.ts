@@ -1,11 +1,11 @@
-// A markdown text as a row of blocks, headings told apart; what looks like a heading inside a code fence is none.
+// Splits markdown into blocks and recognizes headings. Lines in code fences are not headings.
 
 export type Block =
   | { readonly type: 'heading'; readonly depth: number; readonly title: string; readonly raw: string }
   | { readonly type: 'code'; readonly language: string; readonly text: string; readonly raw: string }
   | { readonly type: 'other'; readonly raw: string }
 
-/** Null: nested too deeply to be read. The parser is loaded at the first use, since most workspaces never need it. */
+/** Null: nested too deeply. The parser is loaded on first use, because most workspaces never need it. */
 export const outline = async (markdown: string): Promise<readonly Block[] | null> => {
   const { Lexer } = await import('marked')
   try {

@@ -1,8 +1,8 @@
-// The persona in one file: its headings Identity, Soul (or Personality), User Context and Tool Configuration.
+// The persona in one file, with the headings Identity, Soul (or Personality), User Context and Tool Configuration.
 import { outline } from './outline.ts'
 import type { SectionKey } from './sections.ts'
 
-/** The first one that has a heading wins. */
+/** The first file with a heading wins. */
 export const personaFiles: readonly string[] = ['CLAUDE.md', 'persona.md']
 
 export type Persona = ReadonlyMap<SectionKey, string>
@@ -15,7 +15,7 @@ const headings: ReadonlyMap<string, SectionKey> = new Map([
   ['tool configuration', 'tools'],
 ])
 
-/** A part ends at the next heading of ours, or at any heading that is not below its own. Null: cannot be read. */
+/** A section ends at the next heading of ours, or at any heading of the same or a higher level. Null: cannot be parsed. */
 export const readPersona = async (markdown: string): Promise<Persona | null> => {
   const blocks = await outline(markdown)
   if (blocks === null) return null

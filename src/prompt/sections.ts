@@ -1,19 +1,19 @@
-// The six sections of the system prompt, in their order, and the file each one comes from.
+// The six sections of the system prompt, in order, and the file of each.
 
 export type SectionKey = 'identity' | 'soul' | 'agents' | 'user' | 'memory' | 'tools'
 
-/** What the agent is told about itself; null: nothing to say, left out of the prompt. */
+/** What the agent is told about itself; null: left out of the prompt. */
 export type Sections = { readonly [key in SectionKey]: string | null }
 
 export interface SectionFile {
   readonly key: SectionKey
-  /** As it stands in the prompt: `## Name`. */
+  /** The header in the prompt: `## Name`. */
   readonly name: string
   readonly file: string
-  /** What an empty file of this kind begins with; alone it counts as nothing. */
+  /** The header of an empty file. A file with only this header counts as empty. */
   readonly header: string
   readonly required: boolean
-  /** What is written into the file when it is made for the first time. */
+  /** The initial content of the file. */
   readonly starter: string
 }
 

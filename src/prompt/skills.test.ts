@@ -1,9 +1,9 @@
-// Skills: what is listed, what is left out and told, and that an edit counts at once.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+// Skills: which are listed, which are reported and left out, and that an edit takes effect immediately.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { describeSkills, openSkills } from './skills.ts'
+import { createSkills, describeSkills } from './skills.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -18,7 +18,7 @@ const write = (folder: string, text: string) => {
 const skill = (name: string, description: string) =>
   `---\nname: ${name}\ndescription: ${description}\n---\n\n# ${name}\n`
 
-test('skills are listed by name, in plain lines or YAML; bad ones are told and left out', async () => {
+test('skills are listed by name, from plain lines or YAML; invalid ones are reported and left out', async () => {
   write('mail', skill('mail', 'Reads mail, and answers it.'))
   write('yaml', `---\nname: "yaml"\ndescription: >\n  Folded over\n  two lines.\nallowed-tools: [Read]\n---\n`)
   write('folder-name', '---\ndescription: Takes the name of its folder.\n---\n')
@@ -31,7 +31,7 @@ test('skills are listed by name, in plain lines or YAML; bad ones are told and l
   mkdirSync(join(dir, 'skills', 'empty'))
   writeFileSync(join(dir, 'skills', 'README.md'), 'not a skill')
   symlinkSync('/nowhere', join(dir, 'skills', 'broken'))
-  const { skills, troubles } = await openSkills(dir).read()
+  const { skills, troubles } = await createSkills(dir).read()
   expect(skills).toEqual([
     { name: 'folder-name', description: 'Takes the name of its folder.', path: 'skills/folder-name/SKILL.md' },
     { name: 'mail', description: 'Reads mail, and answers it.', path: 'skills/mail/SKILL.md' },
@@ -46,8 +46,8 @@ test('skills are listed by name, in plain lines or YAML; bad ones are told and l
   for (const why of Object.values(told)) expect(why).toContain('left out')
 })
 
-test('an edit, a new skill and a removed one count with the next look', async () => {
-  const skills = openSkills(dir)
+test('edited, new and removed skills are seen at the next read', async () => {
+  const skills = createSkills(dir)
   expect(await skills.read()).toEqual({ skills: [], troubles: [] })
   write('mail', skill('mail', 'Reads mail.'))
   expect((await skills.read()).skills).toMatchObject([{ description: 'Reads mail.' }])
@@ -57,7 +57,48 @@ test('an edit, a new skill and a removed one count with the next look', async ()
   expect((await skills.read()).skills).toEqual([])
 })
 
-test('the list keeps to its room, with many skills and with long descriptions', () => {
+test('a change takes effect immediately, also in an old file whose size stays the same', async () => {
+  const skills = createSkills(dir)
+  const described = async () => (await skills.read()).skills.map(({ description }) => description)
+  write('a', skill('a', 'Does 1.'))
+  write('b', skill('b', 'Does 1.'))
+  expect(await described()).toEqual(['Does 1.', 'Does 1.'])
+  write('a', skill('a', 'Does 2.'))
+  expect(await described()).toEqual(['Does 2.', 'Does 1.'])
+  // File system timestamps are coarse; until they have moved on, no file counts as unchanged.
+  await new Promise(resolve => setTimeout(resolve, 2100))
+  for (const words of ['Does 2.', 'Does 3.', 'Does 4.']) {
+    write('a', skill('a', words))
+    expect(await described()).toEqual([words, 'Does 1.'])
+  }
+  // Set back in time, as unpacking and synchronizing do.
+  const old = new Date(1_700_000_000_000)
+  for (const words of ['Does 5.', 'Does 6.']) {
+    write('b', skill('b', words))
+    utimesSync(join(dir, 'skills', 'b', 'SKILL.md'), old, old)
+    expect(await described()).toEqual(['Does 4.', words])
+  }
+})
+
+/** All that this process has read so far. */
+const bytesRead = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+
+test.skipIf(process.platform !== 'linux')('unchanged skills are not read again for each turn', async () => {
+  const skills = createSkills(dir)
+  for (let i = 0; i < 200; i++) write(`s${i}`, `${skill(`s${i}`, 'Does it.')}${'x'.repeat(16_000)}`)
+  const readsIn = async () => {
+    const before = bytesRead()
+    expect((await skills.read()).skills).toHaveLength(200)
+    return bytesRead() - before
+  }
+  expect(await readsIn()).toBeGreaterThan(3_000_000)
+  // Until timestamps have moved on they are read once more.
+  await new Promise(resolve => setTimeout(resolve, 2100))
+  await readsIn()
+  expect(await readsIn()).toBeLessThan(500_000)
+})
+
+test('the list stays within its limit, with many skills and with long descriptions', () => {
   const many = (n: number, description: string) =>
     Array.from({ length: n }, (_, i) => ({ name: `skill-${i}`, description, path: `skills/skill-${i}/SKILL.md` }))
   expect(describeSkills([])).toBe('')

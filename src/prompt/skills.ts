@@ -1,7 +1,9 @@
-// Skills of the workspace: skills/NAME/SKILL.md. The agent is told names and descriptions and reads a skill when it needs it.
-import { open, readdir, stat } from 'node:fs/promises'
+// Skills of the workspace: skills/NAME/SKILL.md. The prompt lists names and descriptions; the agent reads the files.
+import { type Stats, statSync } from 'node:fs'
+import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readFrontMatter } from './front-matter.ts'
+import { errorCode, errorText } from '../base/error-text.ts'
+import { isObject } from '../base/is-object.ts'
 
 export interface Skill {
   readonly name: string
@@ -16,69 +18,103 @@ export interface SkillTrouble {
 }
 
 export interface Skills {
-  /** As they are now: an edit counts from the next turn on. Never rejects. */
+  /** The current skills: an edit takes effect with the next turn. Never rejects. */
   read(): Promise<{ readonly skills: readonly Skill[]; readonly troubles: readonly SkillTrouble[] }>
 }
 
-/** The front matter stands at the head. */
+/** The front matter is at the beginning. */
 const headBytes = 16 * 1024
 const longest = { name: 64, description: 1024 }
-/** For all of them together in the prompt. */
+/** File system timestamps are coarse: a second change within this time may not change them. */
+const unsureMs = 2000
+/** The limit for all of them together in the prompt. */
 const room = 4096
 
-/** `approved`: what counts of a file that somebody changed who may not; null: no file. Undefined: what stands on the disk. */
-export function openSkills(
+interface CachedSkill {
+  readonly file: string
+  readonly folder: string
+  /** Null: the file does not exist. */
+  readonly found: Stats | null
+  readonly read: Skill | string
+  /** When this version was first read. */
+  readonly since: number
+  /** It was read again long enough after that. */
+  readonly sure: boolean
+}
+
+const fileOf = (folder: string) => `skills/${folder}/SKILL.md`
+const missing = { found: null, read: 'is missing: a skill is a folder with a SKILL.md', since: 0, sure: false } as const
+
+/** `approved`: the approved content of a file with an unapproved change; null: no file. Undefined: the content on disk. */
+export function createSkills(
   dir: string,
   approved: (file: string) => string | null | undefined = () => undefined,
 ): Skills {
-  const known = new Map<string, { readonly mark: string; readonly read: Skill | string }>()
+  let known = new Map<string, CachedSkill>()
 
-  /** What was read is kept until the file changes. */
-  async function readOne(folder: string): Promise<{ file: string; read: Skill | string } | null> {
-    const file = `skills/${folder}/SKILL.md`
-    const path = join(dir, file)
-    const found = await stat(path).catch(() => null)
-    if (!found) return { file, read: 'is missing: a skill is a folder with a SKILL.md' }
-    const mark = `${found.mtimeMs} ${found.size} ${found.ino}`
+  async function load(folder: string): Promise<CachedSkill> {
+    const file = fileOf(folder)
+    const found = statOf(join(dir, file))
+    if (!found) return { ...missing, file, folder }
+    const read = found.isFile() ? await readSkill(join(dir, file), file, folder) : 'is not a file'
     const before = known.get(file)
-    if (before?.mark === mark) return { file, read: before.read }
-    const read = found.isFile() ? await readSkill(path, file, folder) : 'is not a file'
-    known.set(file, { mark, read })
-    return { file, read }
+    const since = before && isSame(before.found, found) ? before.since : performance.now()
+    return { file, folder, found, read, since, sure: performance.now() - since > unsureMs }
   }
 
-  async function readApproved(folder: string): Promise<{ file: string; read: Skill | string } | null> {
-    const one = await readOne(folder)
-    const file = `skills/${folder}/SKILL.md`
-    const counts = approved(file)
-    if (counts === undefined) return one
-    return counts === null ? null : { file, read: await skillIn(counts.slice(0, headBytes), file, folder) }
+  /** The cached skill, until the file changes. Synchronous, because a thousand promises cost more than a thousand stat calls. */
+  function unchanged(folder: string): CachedSkill | null {
+    const before = known.get(fileOf(folder))
+    if (!before?.sure) return null
+    const found = statOf(`${dir}/${before.file}`)
+    return found && isSame(before.found, found) ? before : null
   }
 
   return {
     async read() {
       const folders = await readdir(join(dir, 'skills'), { withFileTypes: true }).catch(() => [])
       const names = folders.filter(one => !one.isFile() && !one.name.startsWith('.')).map(one => one.name)
-      const all = await Promise.all(names.sort().map(readApproved))
-      for (const file of known.keys()) if (!all.some(one => one?.file === file)) known.delete(file)
-      const skills: Skill[] = []
+      const entries = names.sort().map(folder => unchanged(folder) ?? load(folder))
+      const all: CachedSkill[] = []
+      for (const entry of entries) all.push(entry instanceof Promise ? await entry : entry)
+      known = new Map(all.map(one => [one.file, one]))
+      const skills = new Map<string, Skill>()
       const troubles: SkillTrouble[] = []
-      for (const one of all) {
-        if (one === null) continue
-        const { file, read } = one
+      for (const { file, folder, read: onDisk } of all) {
+        // Requested after the files were read: changes made before that are known by now.
+        const content = approved(file)
+        if (content === null) continue
+        const read = content === undefined ? onDisk : await skillIn(content.slice(0, headBytes), file, folder)
         if (typeof read === 'string') troubles.push({ file, why: `${read}; it is left out` })
-        else if (skills.some(({ name }) => name === read.name))
-          troubles.push({ file, why: `has the name ${read.name}, which another skill has already; it is left out` })
-        else skills.push(read)
+        else if (skills.has(read.name))
+          troubles.push({ file, why: `has the name ${read.name}, which another skill already has; it is left out` })
+        else skills.set(read.name, read)
       }
-      return { skills, troubles }
+      return { skills: [...skills.values()], troubles }
     },
   }
 }
 
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined // not accessible, such as a link to itself
+  }
+}
+
+/** Not only the modification time, which can be set back. */
+const isSame = (a: Stats | null, b: Stats): boolean =>
+  a !== null &&
+  a.mtimeMs === b.mtimeMs &&
+  a.ctimeMs === b.ctimeMs &&
+  a.size === b.size &&
+  a.ino === b.ino &&
+  a.dev === b.dev
+
 async function readSkill(path: string, file: string, folder: string): Promise<Skill | string> {
   const text = await headOf(path).catch((error: unknown) => error)
-  if (typeof text !== 'string') return `cannot be read (${String((text as NodeJS.ErrnoException)?.code ?? text)})`
+  if (typeof text !== 'string') return `cannot be read (${errorCode(text) ?? String(text)})`
   return skillIn(text, file, folder)
 }
 
@@ -87,9 +123,9 @@ async function skillIn(text: string, file: string, folder: string): Promise<Skil
   if (!front.ok) return front.why
   const { name = folder, description } = front.values
   if (typeof name !== 'string' || !/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(name) || name.length > longest.name)
-    return `has a name that is not made of small letters, digits and dashes (at most ${longest.name})`
+    return `has a name that is not made of lowercase letters, digits and dashes (at most ${longest.name})`
   if (typeof description !== 'string' || description.trim() === '')
-    return 'has no description: say in a line what it does and when to use it'
+    return 'has no description: write one line about what it does and when to use it'
   const line = description.replace(/\s+/g, ' ').trim()
   return { name, description: line.slice(0, longest.description), path: file }
 }
@@ -104,10 +140,10 @@ async function headOf(path: string): Promise<string> {
   }
 }
 
-/** The section of the prompt; '': there are none. However many there are, each is named as long as there is room. */
+/** The section of the prompt; '': no skills. Lists as many as fit. */
 export function describeSkills(skills: readonly Skill[]): string {
   if (skills.length === 0) return ''
-  const head = 'Read the file of a skill before you do what it is for.\n\n'
+  const head = 'Read the file of a skill before you do the task it describes.\n\n'
   const each = Math.floor((room - head.length) / skills.length)
   let text = head
   for (const [index, { name, description, path }] of skills.entries()) {
@@ -117,4 +153,40 @@ export function describeSkills(skills: readonly Skill[]): string {
     text += line
   }
   return text
+}
+
+type FrontMatter =
+  | { readonly ok: true; readonly values: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly why: string }
+
+/** The YAML parser takes 13 MB and 100 ms, and most front matter is plain lines, so it is only loaded for the rest. */
+async function readFrontMatter(text: string): Promise<FrontMatter> {
+  const [, block] = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? []
+  if (block === undefined)
+    return { ok: false, why: 'has no front matter: begin it with ---, name: and description:, ---' }
+  const plain = plainValues(block)
+  if (plain) return { ok: true, values: plain }
+  const { parse } = await import('yaml')
+  try {
+    const values: unknown = parse(block, { maxAliasCount: 0, logLevel: 'silent' })
+    if (isObject(values)) return { ok: true, values: { ...values } }
+    return { ok: false, why: 'has a front matter that is not a list of key: value' }
+  } catch (error) {
+    const [first = ''] = errorText(error).split('\n')
+    return { ok: false, why: `has a front matter that is not YAML (${first.slice(0, 120)})` }
+  }
+}
+
+/** Null: not just plain text; it needs the YAML parser. */
+function plainValues(block: string): Readonly<Record<string, string>> | null {
+  const values: Record<string, string> = Object.create(null)
+  for (const line of block.split(/\r?\n/)) {
+    if (line.trim() === '') continue
+    const [, key, value] = /^([A-Za-z][\w-]*):[ \t]+([^\s"'[\]{}&*!|>%@`#?:,-].*?)[ \t]*$/.exec(line) ?? []
+    if (key === undefined || value === undefined || key in values || /: |:$| #/.test(value)) return null
+    // Values that YAML would not read as text.
+    if (/^(?:[-+.\d].*|true|false|null|yes|no|on|off|~)$/i.test(value)) return null
+    values[key] = value
+  }
+  return values
 }

@@ -1,9 +1,9 @@
-// Fields of a payload in an instruction: found, and unable to speak.
+// Payload fields in an instruction: inserted as harmless data.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fillTemplate } from './template.ts'
 
-test('fields are filled in, by any path, and the whole payload keeps its place', () => {
+test('fields are filled in by any path, and the payload placeholder stays', () => {
   const payload = JSON.stringify({ issue: { title: 'It breaks', n: 7, open: true, by: null, tags: ['a', 'b'] } })
   const fill = (path: string) => fillTemplate(`<{{payload.${path}}}>`, payload)
   expect(fill('issue.title')).toBe('<"It breaks">')
@@ -18,7 +18,7 @@ test('fields are filled in, by any path, and the whole payload keeps its place',
   expect(fillTemplate('{{payload.a}}', 'a=1')).toBe('(not in the payload)')
 })
 
-test('what every object inherits is not in a payload', () => {
+test('inherited properties are not part of a payload', () => {
   for (const path of ['constructor', '__proto__', 'toString', 'a.constructor', 'a.length.constructor', 'l.map'])
     expect(fillTemplate(`{{payload.${path}}}`, '{"a":"x","l":[]}'), path).toBe('(not in the payload)')
   expect(fillTemplate('{{payload.__proto__.x}}', '{"__proto__":{"x":"mine"}}')).toBe('"mine"')
@@ -33,7 +33,7 @@ test('a value cannot end its quotes, begin a line, open a bracket or ask for the
   expect(fill('x'.repeat(5000))).toHaveLength(202)
 })
 
-test('whatever is sent, a filled value is one short quoted line', () => {
+test('any value becomes one short quoted line', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 1000 }), value => {
       const filled = fillTemplate('{{payload.a}}', JSON.stringify({ a: value }))
@@ -43,7 +43,7 @@ test('whatever is sent, a filled value is one short quoted line', () => {
   )
 })
 
-test('a payload of any depth is looked into without harm', () => {
+test('a payload of any depth is handled', () => {
   const deep = `{"a":${'['.repeat(400_000)}${']'.repeat(400_000)},"b":1}`
   expect(fillTemplate('{{payload.a}} {{payload.a.0.0.0}} {{payload.b}}', deep)).toBe('(a list of 1) (a list of 1) 1')
 })

@@ -1,4 +1,4 @@
-// Fields of a payload in an instruction. Whoever sent them is a stranger, so they stand there as data that cannot speak.
+// Fills payload fields into an instruction. Strangers may send them, so they are inserted as data that cannot act as text.
 import { excerpt } from '../base/scrub.ts'
 
 const field = /\{\{\s*payload((?:\.[\p{L}\p{N}_-]{1,100}){1,20})\s*\}\}/gu

@@ -1,4 +1,4 @@
-// Reading the workspace: afresh, within bounds, and never throwing.
+// Reading the workspace: afresh, within limits, and never throwing.
 import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,21 +8,21 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Signal } from '../base/signal.ts'
 import { assemble } from './assemble.ts'
 import { sectionFiles } from './sections.ts'
-import { openWorkspace } from './workspace.ts'
+import { createWorkspace } from './workspace.ts'
 
 let dir: string
-let told: { file: string; why: string }[]
-const tell = (signal: Signal) => {
-  if (signal.type === 'workspace-trouble') told.push({ file: signal.file, why: signal.why })
+let reported: { file: string; why: string }[]
+const emit = (signal: Signal) => {
+  if (signal.type === 'workspace-trouble') reported.push({ file: signal.file, why: signal.why })
 }
 const open = (approved?: (file: string) => string | null | undefined) =>
-  openWorkspace({ dir, tell, shippedSkills: join(dir, 'none'), ...(approved && { approved }) })
+  createWorkspace({ dir, emit, shippedSkills: join(dir, 'none'), ...(approved && { approved }) })
 const put = (file: string, text: string | Buffer) => writeFile(join(dir, file), text)
 const putAll = () => Promise.all(sectionFiles.map(({ file }) => put(file, `words of ${file}\n`)))
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'workspace-'))
-  told = []
+  reported = []
 })
 afterEach(() => rm(dir, { recursive: true, force: true }))
 
@@ -35,10 +35,10 @@ describe('the single files', () => {
     await put('soul.md', 'WORDS of soul.md\n')
     await utimes(join(dir, 'soul.md'), atime, mtime)
     expect((await workspace.read()).soul).toBe('WORDS of soul.md')
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
-  test('what somebody wrote who may not is not told: neither sections nor persona nor skills', async () => {
+  test('changes that are not approved do not reach sections, persona or skills', async () => {
     await putAll()
     const skill = (name: string) => `---\nname: ${name}\ndescription: What ${name} does.\n---\n`
     for (const name of ['tea', 'evil']) {
@@ -56,22 +56,22 @@ describe('the single files', () => {
     expect(await readFile(join(dir, 'memory.md'), 'utf8')).toBe('words of memory.md\n')
   })
 
-  test('a file with nothing but its first header says nothing', async () => {
+  test('a file that contains only its header counts as empty', async () => {
     await putAll()
     await put('user.md', '\uFEFF# User Context\r\n\r\n')
     await put('tools.md', ' \n\n')
     expect(await open().read()).toMatchObject({ user: null, tools: null, soul: 'words of soul.md' })
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
-  test('byte order marks and what a power cut leaves behind do not reach the prompt', async () => {
+  test('byte order marks and NULs from a power cut do not reach the prompt', async () => {
     await putAll()
     await put('soul.md', '\uFEFF\r\n\n  Calm.\n')
     await put('memory.md', '- a fact\n\0\0\0\0')
     expect(await open().read()).toMatchObject({ soul: '  Calm.', memory: '- a fact' })
   })
 
-  test('a missing memory.md is created, once, for its owner only', async () => {
+  test('a missing memory.md is created once, with private permissions', async () => {
     await putAll()
     await rm(join(dir, 'memory.md'))
     const workspace = open()
@@ -79,25 +79,25 @@ describe('the single files', () => {
     expect(both.map(({ memory }) => memory)).toEqual([null, null])
     expect(await readFile(join(dir, 'memory.md'), 'utf8')).toBe('# Memory\n')
     expect((await stat(join(dir, 'memory.md'))).mode & 0o777).toBe(0o600)
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
-  test('a missing file is told once for as long as it is missing', async () => {
+  test('a missing file is reported once while it is missing', async () => {
     await putAll()
     await rm(join(dir, 'agents.md'))
     const workspace = open()
     expect((await workspace.read()).agents).toBeNull()
     await workspace.read()
-    expect(told).toHaveLength(1)
-    expect(told[0]).toMatchObject({ file: 'agents.md', why: expect.stringContaining('missing') })
+    expect(reported).toHaveLength(1)
+    expect(reported[0]).toMatchObject({ file: 'agents.md', why: expect.stringContaining('missing') })
     await put('agents.md', 'back')
     expect((await workspace.read()).agents).toBe('back')
     await rm(join(dir, 'agents.md'))
     await workspace.read()
-    expect(told).toHaveLength(2)
+    expect(reported).toHaveLength(2)
   })
 
-  test('what cannot be read is told and left out, and the rest is there', async () => {
+  test('an unreadable file is reported and left out, and the rest is used', async () => {
     await putAll()
     for (const file of ['soul.md', 'user.md', 'tools.md', 'memory.md', 'identity.md']) await rm(join(dir, file))
     await mkdir(join(dir, 'soul.md'))
@@ -115,28 +115,28 @@ describe('the single files', () => {
       tools: null,
     })
     await workspace.read()
-    expect(Object.fromEntries(told.map(({ file, why }) => [file, why]))).toEqual({
+    expect(Object.fromEntries(reported.map(({ file, why }) => [file, why]))).toEqual({
       'soul.md': expect.stringContaining('folder'),
       'user.md': expect.stringContaining('UTF-8'),
-      'tools.md': expect.stringContaining('circle'),
-      'memory.md': expect.stringContaining('nowhere'),
+      'tools.md': expect.stringContaining('circular'),
+      'memory.md': expect.stringContaining('dangling'),
       'identity.md': expect.stringContaining('regular file'),
     })
-    expect(told).toHaveLength(5)
+    expect(reported).toHaveLength(5)
   })
 
-  test('a file without read permission is told and left out', async () => {
+  test('a file without read permission is reported and left out', async () => {
     await putAll()
     await chmod(dir, 0o755)
     await chmod(join(dir, 'soul.md'), 0o000)
     expect((await asOrdinaryUser(() => open().read())).soul).toBeNull()
-    expect(told).toEqual([{ file: 'soul.md', why: expect.stringContaining('permission') }])
+    expect(reported).toEqual([{ file: 'soul.md', why: expect.stringContaining('permission') }])
   })
 
-  test('a folder that is gone is told, not thrown', async () => {
+  test('a missing folder is reported, not thrown', async () => {
     await rm(dir, { recursive: true })
     expect(Object.values(await open().read())).toEqual([null, null, null, null, null, null])
-    expect(told.map(({ file }) => file).sort()).toEqual(sectionFiles.map(({ file }) => file).sort())
+    expect(reported.map(({ file }) => file).sort()).toEqual(sectionFiles.map(({ file }) => file).sort())
   })
 })
 
@@ -169,7 +169,7 @@ describe('the persona in one file', () => {
     '',
   ].join('\n')
 
-  test('fills what the single files leave open, heading by heading', async () => {
+  test('provides the sections that the single files leave empty', async () => {
     await put('CLAUDE.md', persona)
     await put('user.md', '# User Context\n')
     await put('agents.md', 'rules')
@@ -181,16 +181,16 @@ describe('the persona in one file', () => {
       memory: null,
       tools: 'Careful.',
     })
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
   })
 
-  test('gives way to a single file that somebody has written', async () => {
+  test('is overridden by a single file that somebody has written', async () => {
     await put('CLAUDE.md', persona)
     await putAll()
     expect(await open().read()).toMatchObject({ identity: 'words of identity.md', user: 'words of user.md' })
   })
 
-  test('is not hidden by the files that bootstrap makes', async () => {
+  test('is not hidden by the files that bootstrap creates', async () => {
     await put('persona.md', persona)
     const workspace = open()
     expect((await workspace.bootstrap()).loaded).toEqual(['persona.md'])
@@ -211,11 +211,11 @@ describe('the persona in one file', () => {
     expect(await open().read()).toMatchObject({ identity: 'one', soul: 'three' })
   })
 
-  test('too deep a nesting is told', async () => {
+  test('too deep nesting is reported', async () => {
     await putAll()
     await put('CLAUDE.md', '> '.repeat(20_000))
     expect((await open().read()).soul).toBe('words of soul.md')
-    expect(told).toEqual([{ file: 'CLAUDE.md', why: expect.stringContaining('nested') }])
+    expect(reported).toEqual([{ file: 'CLAUDE.md', why: expect.stringContaining('nested') }])
   })
 })
 
@@ -228,13 +228,13 @@ describe('too much text', () => {
     const workspace = open()
     const { memory, soul } = await workspace.read()
     expect(memory).toMatch(
-      /^\[Only the end of memory\.md is given here: it has \d+ bytes\.[^\n]*\]\n\n- fact \d+\n.*- fact 19999$/s,
+      /^\[Only the end of memory\.md is shown here: it has \d+ bytes\.[^\n]*\]\n\n- fact \d+\n.*- fact 19999$/s,
     )
     expect(soul).toMatch(/^- fact 0\n.*\n- fact \d+\n\n\[Only the start of soul\.md [^\n]*\]$/s)
     await put('memory.md', `${lines}- one more\n`)
     expect((await workspace.read()).memory).toMatch(/- one more$/)
-    expect(told.map(({ file }) => file).sort()).toEqual(['memory.md', 'soul.md'])
-    expect(told[0]?.why).toMatch(new RegExp(`${lines.length} bytes.*65536.*shorten`))
+    expect(reported.map(({ file }) => file).sort()).toEqual(['memory.md', 'soul.md'])
+    expect(reported[0]?.why).toMatch(new RegExp(`${lines.length} bytes.*65536.*shorten`))
   })
 
   test('a memory.md of 10 GB is not loaded', async () => {
@@ -243,10 +243,10 @@ describe('too much text', () => {
     const before = process.memoryUsage().rss
     await open().read()
     expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 ** 2)
-    expect(told).toEqual([{ file: 'memory.md', why: expect.stringContaining('10737418240') }])
+    expect(reported).toEqual([{ file: 'memory.md', why: expect.stringContaining('10737418240') }])
   })
 
-  test('no cap is ever exceeded, no character cut, and what is kept stood in the file', async () => {
+  test('no limit is exceeded, no character is split, and the kept text is from the file', async () => {
     const unit = fc.constantFrom('a', '\n', 'é', '\n- ünïcödé\n', '語', '😀', '## Identity\n', ' ', '\r\n')
     const text = fc
       .tuple(fc.array(unit, { minLength: 1, maxLength: 30 }), fc.integer({ min: 0, max: 100_000 }))
@@ -268,7 +268,7 @@ describe('too much text', () => {
             '',
           )
           expect(key === 'memory' ? whole.endsWith(kept) : whole.startsWith(kept)).toBe(true)
-          if (kept !== whole) expect(told.some(trouble => trouble.file === file)).toBe(true)
+          if (kept !== whole) expect(reported.some(trouble => trouble.file === file)).toBe(true)
         }
         expect(total).toBeLessThanOrEqual(262_144)
       }),
@@ -276,7 +276,7 @@ describe('too much text', () => {
     )
   })
 
-  test('together they share the room: small ones stay whole', async () => {
+  test('the files share the total limit: small ones stay whole', async () => {
     await putAll()
     for (const file of ['soul.md', 'agents.md', 'user.md', 'memory.md', 'tools.md'])
       await put(file, 'line of text\n'.repeat(5000))
@@ -285,37 +285,53 @@ describe('too much text', () => {
     const total = Object.values(sections).reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0)
     expect(total).toBeLessThanOrEqual(262_144)
     expect(total).toBeGreaterThan(255_000)
-    expect(told.map(({ file }) => file).sort()).toEqual(['agents.md', 'memory.md', 'soul.md', 'tools.md', 'user.md'])
+    expect(reported.map(({ file }) => file).sort()).toEqual([
+      'agents.md',
+      'memory.md',
+      'soul.md',
+      'tools.md',
+      'user.md',
+    ])
   })
 })
 
-// Feature: discord-claude-gateway, Property 28: For any set of markdown configuration files in CONFIG_DIR, reading all configs and assembling the system prompt should produce the same result regardless of whether it's the first read or a subsequent read after a simulated restart (i.e., the markdown files are the complete source of truth with no in-memory state dependency).
-test('the files are the whole state: a restart assembles the same prompt', async () => {
+// Feature: discord-claude-gateway, Property 28: State reconstruction after restart
+test('the files are the whole state: a restart assembles the same prompt whatever was read before', async () => {
+  const names = [...sectionFiles.map(({ file }) => file), 'CLAUDE.md', 'persona.md']
   const text = fc.option(
     fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.constantFrom('# Soul\n', '# Identity\nx\n# Soul\ny')),
   )
-  const names = [...sectionFiles.map(({ file }) => file), 'CLAUDE.md', 'persona.md']
+  const texts = fc.array(text, { minLength: names.length, maxLength: names.length })
+  const write = async (contents: readonly (string | null)[]) => {
+    for (const [index, name] of names.entries()) {
+      const content = contents[index] ?? null
+      if (content === null) await rm(join(dir, name), { force: true })
+      else await put(name, content)
+    }
+  }
+  const promptOf = async (workspace: { read: ReturnType<typeof open>['read'] }) =>
+    assemble(await workspace.read(), { capabilities: 'here' })
   await fc.assert(
-    fc.asyncProperty(fc.array(text, { minLength: 8, maxLength: 8 }), async texts => {
-      for (const [index, name] of names.entries()) {
-        const content = texts[index] ?? null
-        if (content === null) await rm(join(dir, name), { force: true })
-        else await put(name, content)
+    fc.asyncProperty(texts, texts, fc.nat(names.length - 1), async (earlier, later, kept) => {
+      const running = open()
+      // One file keeps its length, so that a cache keyed by size would fail.
+      const changed = later.map((content, index) =>
+        index === kept ? (earlier[index]?.replace(/\w/, '_') ?? null) : content,
+      )
+      for (const contents of [earlier, changed, earlier]) {
+        await write(contents)
+        const prompt = await promptOf(running)
+        expect(await promptOf(running)).toBe(prompt)
+        expect(await promptOf(open())).toBe(prompt)
+        const written = contents[1] ?? ''
+        if (/^[\w ]*[a-z]\w*$/.test(written)) expect(prompt).toContain(`## Personality\n\n${written}\n\n`)
       }
-      const prompt = async (workspace: { read: ReturnType<typeof open>['read'] }) =>
-        assemble(await workspace.read(), { capabilities: 'here' })
-      const first = open()
-      const before = await prompt(first)
-      expect(await prompt(first)).toBe(before)
-      expect(await prompt(open())).toBe(before)
-      const written = texts[1] ?? ''
-      if (/^[\w ]*[a-z]\w*$/.test(written)) expect(before).toContain(`## Personality\n\n${written}\n\n`)
     }),
     { numRuns: 150 },
   )
 })
 
-/** The superuser may read everything, so that permissions only show to somebody else. */
+/** The superuser may read everything, so permissions must be tested as another user. */
 const asOrdinaryUser = async <T>(act: () => Promise<T>): Promise<T> => {
   if (process.geteuid?.() !== 0) return act()
   process.seteuid?.(65_534)

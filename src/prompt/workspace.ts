@@ -1,20 +1,22 @@
-// The folder of markdown files that says who the agent is. Read afresh for every turn; the files are the only state.
+// The folder of markdown files that defines the agent. Read again for every turn; the files are the only state.
 import { join } from 'node:path'
 import { promptRoom as fileLimit } from '../base/files.ts'
-import type { Tell } from '../base/signal.ts'
-import { type Bootstrapped, bootstrap, createFile } from './bootstrap.ts'
+import type { Emit } from '../base/signal.ts'
+import { type Bootstrapped, bootInstructions, bootstrap, createFile } from './bootstrap.ts'
 import { type Excerpt, excerptOf, type Found, noted, readExcerpt, shareRoom } from './excerpt.ts'
 import { furnishForClis } from './for-clis.ts'
 import { type Persona, personaFiles, readPersona } from './persona.ts'
 import { noSections, type SectionFile, type SectionKey, type Sections, sectionFiles } from './sections.ts'
-import { describeSkills, openSkills } from './skills.ts'
+import { createSkills, describeSkills } from './skills.ts'
 
 export interface Workspace {
-  /** Makes the folder and the missing files. Rejects, with words for the owner, when that is not possible. */
+  /** Creates the folder and missing files. Rejects with an explanation for the owner if that is not possible. */
   bootstrap(): Promise<Bootstrapped>
-  /** What the files say now. Never rejects: what cannot be read is told and left out. */
+  /** What boot.md wants done on the first start; null: nothing. Never rejects. */
+  bootInstructions(): Promise<string | null>
+  /** The current content of the files. Unreadable files are reported and left out; rejects only without file descriptors. */
   read(): Promise<Sections>
-  /** The skills there are now, as a list for the prompt; '': none. Never rejects. */
+  /** The current skills, as a list for the prompt; '': none. Never rejects. */
   skills(): Promise<string>
 }
 
@@ -22,23 +24,28 @@ const totalLimit = 256 * 1024
 
 export interface WorkspaceParts {
   readonly dir: string
-  readonly tell: Tell
+  readonly emit: Emit
   /** A folder with the skills that a new workspace gets. */
   readonly shippedSkills: string
-  /** What counts of a file where somebody who may not change it was at it; null: no file. Undefined: what stands on the disk. */
+  /** The approved content of a file with an unapproved change; null: no file. Undefined: the content on disk. */
   approved?(file: string): string | null | undefined
 }
 
-export const openWorkspace = ({ dir, tell, shippedSkills, approved = () => undefined }: WorkspaceParts): Workspace => {
-  const report = onceWhileItLasts(tell)
-  const reportSkills = onceWhileItLasts(tell)
-  const skills = openSkills(dir, approved)
+export const createWorkspace = ({
+  dir,
+  emit,
+  shippedSkills,
+  approved = () => undefined,
+}: WorkspaceParts): Workspace => {
+  const report = onceWhileItLasts(emit)
+  const reportSkills = onceWhileItLasts(emit)
+  const skills = createSkills(dir, approved)
   const personaOf = rememberLast()
 
   const find = (file: string, keep: Excerpt['keep']): Found => {
-    const counts = approved(file)
-    if (counts === undefined) return readExcerpt(join(dir, file), file, fileLimit, keep)
-    return counts === null ? { type: 'missing' } : excerptOf(counts, file, fileLimit, keep)
+    const content = approved(file)
+    if (content === undefined) return readExcerpt(join(dir, file), file, fileLimit, keep)
+    return content === null ? { type: 'missing' } : excerptOf(content, file, fileLimit, keep)
   }
 
   const readSingle = async (section: SectionFile): Promise<Found> => {
@@ -48,26 +55,26 @@ export const openWorkspace = ({ dir, tell, shippedSkills, approved = () => undef
     const made = await createFile(join(dir, section.file), section.starter)
     if (made.type === 'failed') return { type: 'unreadable', why: 'is missing and cannot be created; check the folder' }
     const again = find(section.file, keep)
-    return again.type === 'missing' ? { type: 'unreadable', why: 'is a link that leads nowhere; remove it' } : again
+    return again.type === 'missing' ? { type: 'unreadable', why: 'is a dangling link; remove it' } : again
   }
 
-  const readPersonaFile = async (file: string, troubles: Troubles): Promise<ReadonlyMap<SectionKey, Excerpt>> => {
+  const readPersonaFile = async (file: string, problems: Problems): Promise<ReadonlyMap<SectionKey, Excerpt>> => {
     const found = find(file, 'start')
-    if (found.type === 'unreadable') troubles.set(file, found.why)
+    if (found.type === 'unreadable') problems.set(file, found.why)
     if (found.type !== 'text') return new Map()
-    if (found.excerpt.cutFrom !== null) troubles.set(file, tooLarge(found.excerpt.cutFrom, fileLimit))
-    // The note of a cut file falls into its last part, which is the one that was cut.
+    if (found.excerpt.cutFrom !== null) problems.set(file, tooLarge(found.excerpt.cutFrom, fileLimit))
+    // The note of a cut file ends up in its last section, which is the one that was cut.
     const persona = await personaOf(file, noted(found.excerpt))
-    if (persona === null) troubles.set(file, 'is nested too deeply to be read; write it more simply')
+    if (persona === null) problems.set(file, 'is nested too deeply to be read; write it more simply')
     const parts = [...(persona ?? [])]
     return new Map(parts.map(([key, text]) => [key, { file, text, keep: 'start', cutFrom: null }]))
   }
 
   const read = async (): Promise<Sections> => {
-    const troubles: Troubles = new Map()
+    const problems: Problems = new Map()
     const [singles, personas] = await Promise.all([
       Promise.all(sectionFiles.map(readSingle)),
-      Promise.all(personaFiles.map(file => readPersonaFile(file, troubles))),
+      Promise.all(personaFiles.map(file => readPersonaFile(file, problems))),
     ])
     const chosen = new Map<SectionKey, Excerpt>()
     for (const [index, section] of sectionFiles.entries()) {
@@ -75,10 +82,10 @@ export const openWorkspace = ({ dir, tell, shippedSkills, approved = () => undef
       const persona = personas.find(parts => parts.has(section.key))?.get(section.key)
       const excerpt = choose(section, found, persona)
       if (excerpt !== undefined) chosen.set(section.key, excerpt)
-      if (found.type === 'unreadable') troubles.set(section.file, found.why)
-      else if (found.type === 'missing' && excerpt === undefined) troubles.set(section.file, missing)
+      if (found.type === 'unreadable') problems.set(section.file, found.why)
+      else if (found.type === 'missing' && excerpt === undefined) problems.set(section.file, missing)
       else if (found.type === 'text' && found.excerpt.cutFrom !== null) {
-        troubles.set(section.file, tooLarge(found.excerpt.cutFrom, fileLimit))
+        problems.set(section.file, tooLarge(found.excerpt.cutFrom, fileLimit))
       }
     }
     const shared = shareRoom([...chosen.values()], totalLimit)
@@ -88,19 +95,20 @@ export const openWorkspace = ({ dir, tell, shippedSkills, approved = () => undef
       if (excerpt === undefined) continue
       sections[key] = noted(excerpt)
       const { file, cutFrom } = excerpt
-      if (cutFrom !== null && !troubles.has(file)) troubles.set(file, tooLargeTogether(cutFrom))
+      if (cutFrom !== null && !problems.has(file)) problems.set(file, tooLargeTogether(cutFrom))
     }
-    report(troubles)
+    report(problems)
     return sections
   }
 
   return {
     async bootstrap() {
-      const warn = (file: string, why: string) => tell({ type: 'workspace-trouble', file, why })
+      const warn = (file: string, why: string) => emit({ type: 'workspace-trouble', file, why })
       const made = await bootstrap(dir, fileLimit, warn)
       await furnishForClis(dir, shippedSkills, warn)
       return made
     },
+    bootInstructions: () => bootInstructions(find('boot.md', 'start')),
     read,
     async skills() {
       const found = await skills.read()
@@ -110,7 +118,7 @@ export const openWorkspace = ({ dir, tell, shippedSkills, approved = () => undef
   }
 }
 
-/** A file that nobody has written yet, be it missing, bare or as we made it, leaves its section to the persona. */
+/** A file that is missing, empty or as we created it leaves its section to the persona. */
 const choose = (section: SectionFile, found: Found, persona: Excerpt | undefined): Excerpt | undefined => {
   if (found.type !== 'text') return persona
   const text = found.excerpt.text.trim()
@@ -118,29 +126,29 @@ const choose = (section: SectionFile, found: Found, persona: Excerpt | undefined
   return text === section.starter.trim() ? (persona ?? found.excerpt) : found.excerpt
 }
 
-type Troubles = Map<string, string>
+type Problems = Map<string, string>
 
-const missing = 'is missing; its section is left out until it is there'
+const missing = 'is missing; its section is left out until the file exists'
 const tooLarge = (size: number, limit: number): string =>
-  `is too large: ${size} bytes, of which ${limit} are given to the agent; shorten it`
+  `is too large: ${size} bytes, of which the agent gets ${limit}; shorten it`
 const tooLargeTogether = (size: number): string =>
   `was cut (${size} bytes) because all sections together are over ${totalLimit} bytes; shorten the largest`
 
-/** The same trouble of the same file is told once, and again only after it was gone or became another. */
-const onceWhileItLasts = (tell: Tell): ((troubles: Troubles) => void) => {
-  let last: Troubles = new Map()
-  // A growing file is still the same trouble.
+/** The same problem of a file is reported once, and again only after it was solved or changed. */
+const onceWhileItLasts = (emit: Emit): ((problems: Problems) => void) => {
+  let last: Problems = new Map()
+  // A growing file is still the same problem.
   const kind = (why: string | undefined): string | undefined => why?.replaceAll(/\d+/g, '')
-  return troubles => {
+  return problems => {
     const before = last
-    last = troubles
-    for (const [file, why] of troubles) {
-      if (kind(before.get(file)) !== kind(why)) tell({ type: 'workspace-trouble', file, why })
+    last = problems
+    for (const [file, why] of problems) {
+      if (kind(before.get(file)) !== kind(why)) emit({ type: 'workspace-trouble', file, why })
     }
   }
 }
 
-/** The same text is not taken apart again: the file is read every turn, but seldom changes. */
+/** Caches the parsed persona: the file is read every turn but rarely changes. */
 const rememberLast = (): ((file: string, text: string) => Promise<Persona | null>) => {
   const last = new Map<string, { readonly text: string; readonly persona: Persona | null }>()
   return async (file, text) => {

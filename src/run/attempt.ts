@@ -1,22 +1,25 @@
-// One attempt at an event by one backend: its session, its prompt, its run from begin to end.
+// One attempt at an event by one backend: its session, its prompt, and its run from start to end.
+import { createHash } from 'node:crypto'
 import type { AgentEvent, Backend, Ended, Live, McpServer, PermissionMode, Turn, Usage } from '../base/agent.ts'
-import { behalfOf, type NewEvent } from '../base/event.ts'
-import type { Said } from '../base/history.ts'
+import { type NewEvent, principalOf } from '../base/event.ts'
+import type { PastMessage } from '../base/history.ts'
 import type { Taken } from '../base/lanes.ts'
-import type { Session, Sessions } from '../base/sessions.ts'
-import type { Tell } from '../base/signal.ts'
+import type { ReceivedPrompt, Session, Sessions } from '../base/sessions.ts'
+import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { limitEnd } from './limits.ts'
+import { isNoRoom } from './descriptors.ts'
+import { failed } from './outcomes.ts'
 import type { Candidate } from './route.ts'
-import { nothing, type UsageTold, usageOfTurn } from './usage.ts'
-import { watchRun } from './watch.ts'
+import { watchRun } from './timeouts.ts'
+import { nothing, type UsageReport, usageOfTurn } from './usage.ts'
+import { limitEnd } from './usage-limits.ts'
 
 export interface AttemptParts {
   readonly sessions: Sessions
   readonly clock: Clock
-  readonly tell: Tell
+  readonly emit: Emit
   readonly newSessionId: () => string
-  /** Asked for with each run. */
+  /** Read for each run. */
   settings(): {
     readonly maxTurns: number
     readonly allowedTools: readonly string[]
@@ -24,29 +27,31 @@ export interface AttemptParts {
     readonly workingDir: string
     readonly silenceMs: number
     readonly ceilingMs: number
-    /** For times of day in what a CLI says; asked for when needed, which is seldom and dear. */
+    /** For times of day in the output of a CLI. A function because it is rarely needed and expensive. */
     readonly timezone: () => string
   }
   systemPrompt(event: NewEvent, backend: string): Promise<string>
-  /** The MCP servers for this run, and what its system prompt must say of its tools; `leave` when it is over. */
+  /** The MCP servers for this run, and what its system prompt must say about its tools. Call `leave` when the run is over. */
   equip(
     taken: Taken<NewEvent>,
     backend: string,
   ): { readonly mcpServers: readonly McpServer[]; readonly words: string; leave(): void }
-  /** Puts the words of the events, and what must be said around them, into one prompt. */
+  /** Builds one prompt from the text of the events and the notes around it. */
   compose(prompt: {
     event: NewEvent
-    /** Answered together with it, oldest first. */
+    /** Answered together with it, oldest first, without those that the session has received already. */
     earlier: readonly NewEvent[]
-    history: readonly Said[]
-    /** The session knows the conversation except for `history`, which another backend answered. */
+    /** How much of this the session has already from an attempt that failed. `some`: not the event itself. */
+    received: 'nothing' | 'some' | 'all'
+    history: readonly PastMessage[]
+    /** The session knows the conversation, except for `history`, which another backend answered. */
     resumed: boolean
     interrupted: boolean
   }): string
-  /** The conversation was begun anew after this event came. */
+  /** The conversation was reset after this event arrived. */
   isCut(taken: Taken<NewEvent>): boolean
-  /** What was asked and answered after this event; 0: all that may be handed over. */
-  history(lane: string, after: number): readonly Said[]
+  /** Messages and answers after this event; 0: all that may be handed over. */
+  history(lane: string, after: number): readonly PastMessage[]
 }
 
 export interface Attempt {
@@ -58,29 +63,35 @@ export interface Attempt {
   readonly sessionWasLost: boolean
 }
 
-interface Heard {
+interface RunResult {
   readonly ended: Ended
   readonly text: string
   readonly acted: boolean
   readonly firstWordMs: number | null
-  readonly used: UsageTold | null
+  readonly used: UsageReport | null
 }
 
-/** A session that is lost is begun afresh, once, with the history handed over. */
+/** If the session is lost, the attempt starts a new one, once, and hands the history over. */
 export function openAttempts(parts: AttemptParts) {
-  const { sessions, clock, tell } = parts
+  const { sessions, clock, emit } = parts
 
   return async (taken: Taken<NewEvent>, candidate: Candidate, live: Live, signal: AbortSignal): Promise<Attempt> => {
     const backend = candidate.backend.name
-    const run = () => runOnce(taken, candidate, live, signal)
-    let heard = await run()
+    const run = () => runOnce(taken, candidate, live, signal).catch(unlessNoRoom)
+    let result = await run()
     let sessionWasLost = false
-    if (!heard.ended.ok && heard.ended.why === 'session-lost' && !heard.acted && !signal.aborted) {
+    if (!result.ended.ok && result.ended.why === 'session-lost' && !result.acted && !signal.aborted) {
       sessionWasLost = await forgetSession(taken.lane, backend)
-      heard = await run()
+      result = await run()
     }
-    const { ended, text, acted } = heard
+    const { ended, text, acted } = result
     return { backend, ended: withEnd(ended), text, acted, sessionWasLost }
+  }
+
+  /** A run reports a lack of room as its end, so an error here comes from what is read before the run. */
+  function unlessNoRoom(error: unknown): RunResult {
+    if (!isNoRoom(error)) throw error
+    return { ended: failed('no-room', String(error)), text: '', acted: false, firstWordMs: null, used: null }
   }
 
   async function runOnce(
@@ -88,28 +99,28 @@ export function openAttempts(parts: AttemptParts) {
     { backend, model }: Candidate,
     live: Live,
     signal: AbortSignal,
-  ): Promise<Heard> {
+  ): Promise<RunResult> {
     const { id, lane, attempt, interrupted } = taken
     const began = clock.now()
-    if (beginsAnew(taken)) await sessions.forget(lane, backend.name)
+    if (needsNewSession(taken)) await sessions.forget(lane, backend.name)
     const known = await sessions.find(lane, backend.name)
     const [prompted, session] = await Promise.all([
       parts.systemPrompt(taken.item, backend.name),
       sessionFor(lane, backend, known),
     ])
-    const { silenceMs, ceilingMs, timezone: _, ...wishes } = parts.settings()
+    const { silenceMs, ceilingMs, timezone: _, ...options } = parts.settings()
     const prompt = promptFor(taken, known)
     const { mcpServers, words, leave } = parts.equip(taken, backend.name)
     const systemPrompt = withWords(prompted, words)
-    const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...wishes }
-    tell({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
-    tell({ type: 'turn-asked', id, lane, backend: backend.name, model, prompt, system: systemPrompt })
+    const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...options }
+    emit({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
+    emit({ type: 'turn-asked', id, lane, backend: backend.name, model, prompt, system: systemPrompt })
     const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
-    const heard = await follow(run, taken, backend.name, live).finally(leave)
-    const usage = heard.used && usageOfTurn(heard.used, known ? known.totals : nothing)
-    await settleSession(taken, backend.name, known, heard, usage?.totals ?? null).catch(troubled)
-    const { ended, firstWordMs, used } = heard
-    tell({
+    const result = await follow(run, taken, backend.name, live).finally(leave)
+    const usage = result.used && usageOfTurn(result.used, known ? known.totals : nothing)
+    await settleSession(taken, backend.name, known, result, usage?.totals ?? null).catch(reportProblem)
+    const { ended, firstWordMs, used } = result
+    emit({
       ...{ type: 'turn-ended', id, lane, source: taken.item.source, kind: taken.item.what.kind },
       person: personOf(taken.item),
       backend: backend.name,
@@ -118,63 +129,80 @@ export function openAttempts(parts: AttemptParts) {
       firstWordMs,
       ok: ended.ok,
       why: ended.ok ? null : ended.why,
-      detail: ended.ok ? '' : withoutWords(ended.detail, prompt),
+      detail: ended.ok ? '' : withoutPrompt(ended.detail, prompt),
       usage: usage?.turn ?? null,
     })
-    return heard
+    return result
   }
 
-  /** Listens until the end; the events themselves go to the live view. */
+  /** Reads the events until the end and passes them on to the live view. */
   async function follow(
     events: AsyncIterable<AgentEvent>,
     taken: Taken<NewEvent>,
     backend: string,
     live: Live,
-  ): Promise<Heard> {
+  ): Promise<RunResult> {
     const { id, lane } = taken
     const began = clock.now()
-    const heard = { text: '', acted: false, firstWordMs: null as number | null, used: null as UsageTold | null }
+    const result = { text: '', acted: false, firstWordMs: null as number | null, used: null as UsageReport | null }
+    let thinking = false
+    const show = (thinks: boolean) => {
+      if (thinks !== thinking) live.action('Thinking', thinks ? 'started' : 'ended')
+      thinking = thinks
+    }
     for await (const event of events) {
+      if (event.type === 'text' || event.type === 'action') show(false)
       switch (event.type) {
         case 'started':
           if (event.session !== null && !parts.isCut(taken)) await confirm(lane, backend, event.session)
           break
+        case 'stored':
+          if (!parts.isCut(taken)) sessions.receive(lane, backend, receivedWith(taken))
+          break
+        case 'thinking':
+          show(true)
+          break
+        case 'alive':
+          break
+        case 'trouble':
+          emit({ type: 'turn-troubled', id, lane, backend, why: event.why })
+          break
         case 'text':
-          if (heard.firstWordMs === null) {
-            heard.firstWordMs = clock.now() - began
-            tell({ type: 'turn-spoke', id, lane, afterMs: heard.firstWordMs })
+          if (result.firstWordMs === null) {
+            result.firstWordMs = clock.now() - began
+            emit({ type: 'turn-spoke', id, lane, afterMs: result.firstWordMs })
           }
-          heard.text += event.delta
+          result.text += event.delta
           live.text(event.delta)
           break
         case 'action':
-          heard.acted = true
-          tell({ type: 'turn-acted', id, lane, label: event.label, phase: event.phase })
+          result.acted = true
+          emit({ type: 'turn-acted', id, lane, label: event.label, phase: event.phase })
           live.action(event.label, event.phase)
           break
         case 'usage':
-          heard.used = event
+          result.used = event
           break
         case 'ended':
-          return { ...heard, ended: event }
+          return { ...result, ended: event }
         default:
           event satisfies never
       }
     }
-    const detail = 'the backend fell silent without an end'
-    return { ...heard, ended: { type: 'ended', ok: false, why: 'crashed', detail } }
+    const detail = 'the backend stopped without reporting an end'
+    return { ...result, ended: { type: 'ended', ok: false, why: 'crashed', detail } }
   }
 
-  /** A disk that does not take it now must not end a turn that runs. */
+  /** A failed write must not end a turn that is running. */
   async function confirm(lane: string, backend: string, session: string): Promise<void> {
-    await sessions.remember(lane, backend, session, true).catch(troubled)
+    await sessions.remember(lane, backend, session, true).catch(reportProblem)
   }
 
-  function troubled(error: unknown): void {
-    tell({ type: 'workspace-trouble', file: 'the database', why: String(error) })
+  function reportProblem(error: unknown): void {
+    emit({ type: 'workspace-trouble', file: 'the database', why: String(error) })
   }
 
-  /** A new session gets its id on disk before it begins, so that a crash at any moment finds it again. */
+  /** The id of a new session is on disk before the session starts, so that it is found again after a crash at any moment. */
   async function sessionFor(lane: string, backend: Backend, known: Session | null): Promise<Turn['session']> {
     if (known) return { id: known.id, resume: true }
     if (!backend.takesSessionIds) return null
@@ -187,34 +215,36 @@ export function openAttempts(parts: AttemptParts) {
     taken: Taken<NewEvent>,
     backend: string,
     known: Session | null,
-    { ended, text, acted }: Heard,
+    { ended, text, acted }: RunResult,
     totals: Usage | null,
   ): Promise<void> {
     const { id, lane } = taken
     const now = await sessions.find(lane, backend)
-    // An id that the backend never took up would be "lost" next time.
+    // An id that the backend never used would count as a lost session next time.
     if (parts.isCut(taken) || (!ended.ok && !known && !now?.confirmed)) return sessions.forget(lane, backend)
-    // It has heard the message also when it was stopped or failed on the way.
-    const heardIt = ended.ok || ended.why === 'stopped' || acted || text !== ''
+    // The session has the message even if the run was stopped or failed later on.
+    const wasReceived = ended.ok || ended.why === 'stopped' || acted || text !== ''
     const before = known === null ? nothing : now?.id === known.id ? known.totals : null
-    sessions.advance(lane, backend, heardIt ? id : (known?.through ?? 0), totals ?? before)
+    sessions.advance(lane, backend, wasReceived ? id : (known?.through ?? 0), totals ?? before)
   }
 
-  /** True if the person should hear of it: there was a conversation to lose. */
+  /** True if the user should be notified: there was a conversation to lose. */
   async function forgetSession(lane: string, backend: string): Promise<boolean> {
     const known = await sessions.find(lane, backend)
     await sessions.forget(lane, backend)
     if (!known?.confirmed) return false
-    tell({ type: 'session-lost', lane })
+    emit({ type: 'session-lost', lane })
     return true
   }
 
   function promptFor(taken: Taken<NewEvent>, known: Session | null): string {
-    const said = standsAlone(taken.item) ? [] : parts.history(taken.lane, known?.through ?? 0)
+    const past = startsFresh(taken.item) ? [] : parts.history(taken.lane, known?.through ?? 0)
+    const received = receivedBy(taken, known)
     return parts.compose({
       event: taken.item,
-      earlier: taken.earlier.map(one => one.item),
-      history: said.filter(one => one.state === 'answered'),
+      earlier: taken.earlier.filter(({ id }) => id > received).map(one => one.item),
+      received: received === 0 ? 'nothing' : received < taken.id ? 'some' : 'all',
+      history: past.filter(one => one.state === 'answered'),
       resumed: known !== null,
       interrupted: taken.interrupted,
     })
@@ -227,21 +257,42 @@ export function openAttempts(parts: AttemptParts) {
   }
 }
 
-/** Jobs, hooks and webhooks begin each time afresh: a session that grew with every run would cost more with every run. */
-const standsAlone = ({ what: { kind } }: NewEvent) =>
+/** Jobs, hooks and webhooks start a new session each time: one that grew with every run would cost more with every run. */
+const startsFresh = ({ what: { kind } }: NewEvent) =>
   kind === 'heartbeat' || kind === 'cron' || kind === 'hook' || kind === 'webhook'
 
-const beginsAnew = ({ item, attempt, retries, interrupted }: Taken<NewEvent>) =>
-  standsAlone(item) && attempt === 1 && retries === 0 && !interrupted
+/** Nothing has been tried for this event yet. */
+export const isFirst = ({ attempt, putOff, interrupted }: Taken<NewEvent>): boolean =>
+  attempt === 1 && !putOff && !interrupted
 
-/** Behind all else: the longest part stays the same from turn to turn. */
+const needsNewSession = (taken: Taken<NewEvent>) => startsFresh(taken.item) && isFirst(taken)
+
+/** What a session has received once it has this event. */
+const receivedWith = (taken: Taken<NewEvent>): ReceivedPrompt => digested([...taken.earlier, taken])
+
+/** The newest of these events that the session has with its current text; 0: none. */
+function receivedBy(taken: Taken<NewEvent>, known: Session | null): number {
+  const before = known?.received
+  if (!before) return 0
+  const same = [...taken.earlier, taken].filter(({ id }) => id <= before.event)
+  return same.length > 0 && digested(same).digest === before.digest ? before.event : 0
+}
+
+const digested = (events: readonly { readonly id: number; readonly item: NewEvent }[]): ReceivedPrompt => ({
+  event: events.at(-1)?.id ?? 0,
+  digest: createHash('sha256')
+    .update(JSON.stringify(events.map(({ item }) => item.what)))
+    .digest('base64url'),
+})
+
+/** Appended last, so that the longest part of the prompt stays the same from turn to turn. */
 export const withWords = (systemPrompt: string, words: string): string =>
   words === '' ? systemPrompt : `${systemPrompt}\n\n${words}`
 
-const personOf = (event: NewEvent) => behalfOf(event).person
+const personOf = (event: NewEvent) => principalOf(event).person
 
-/** A CLI may repeat the prompt in its last words; what people said must not reach the log with them. */
-function withoutWords(detail: string, prompt: string): string {
+/** A CLI may repeat the prompt in its error message; what people wrote must not reach the log. */
+function withoutPrompt(detail: string, prompt: string): string {
   const pieces = prompt.split('\n').flatMap(line => line.trim().match(/.{1,24}/gsu) ?? [])
   return pieces.filter(piece => piece.length >= 4).reduce((text, piece) => text.replaceAll(piece, '…'), detail)
 }

@@ -1,23 +1,28 @@
-// A backend that is a command-line program: one process per turn, spoken to through a pure dialect.
+// A backend that is a command-line program: one process per turn, or a warm host, described by a pure dialect.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentEvent, type Backend, defaultMaxTurns, type Ended, type Turn } from '../base/agent.ts'
-import { failed } from './ends.ts'
+import { isNoRoom } from './descriptors.ts'
+import { runTag } from './end-processes.ts'
+import { orAlive } from './events.ts'
+import { thinking, waiting, withSigns } from './model-connections.ts'
+import { createModels, type ModelList } from './models.ts'
+import { backendOf, checkProgram, openingMs, within } from './modes.ts'
+import { failed } from './outcomes.ts'
 import type { Pool } from './pool.ts'
 import { type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
-import type { Scratch } from './scratch.ts'
-import { runMark } from './strays.ts'
-import type { Ground, Host, Warm } from './warm.ts'
-import { backendOf, checkProgram, openingMs, within } from './ways.ts'
+import { runAlone } from './single-turn-host.ts'
+import type { TempDirs } from './temp-dirs.ts'
+import type { Host, HostContext, Warm } from './warm.ts'
 
-/** What is particular to one CLI. Pure: arguments and input out, lines in. `dir` is a folder of the run alone. */
+/** What is specific to one CLI. Pure: arguments and input out, lines in. `dir` is a folder that belongs to this run only. */
 export interface Dialect {
   readonly name: string
   readonly takesSessionIds: boolean
   readonly install: string
-  /** Any of these says that somebody has logged in: variables, and files below HOME. */
+  /** Any of these shows that somebody has logged in: variables, and files below HOME. */
   readonly credentials: { readonly variables: readonly string[]; readonly files: readonly string[] }
-  /** Variables of ours that belong to this CLI, by name or `PREFIX_*`. */
+  /** Variables of the gateway that belong to this CLI, by name or `PREFIX_*`. */
   readonly ownVariables: readonly string[]
   /** Written into `dir` before it starts, besides the system prompt: name to content. */
   files(turn: Turn, inherited: Readonly<Record<string, string>>): Readonly<Record<string, string>>
@@ -27,40 +32,46 @@ export interface Dialect {
   input(turn: Turn): string
   /** A reader for one run. */
   read(turn: Turn): Reader
-  /** Whether it keeps to `maxTurns`. */
+  /** Whether it respects `maxTurns`. */
   readonly countsSteps: boolean
-  /** What else of a turn's wishes it cannot honour, a sentence each. */
+  /** Which other options of a turn it cannot apply, a sentence each. */
   ignores(turn: Turn): readonly string[]
-  /** It takes no MCP servers. */
+  /** Whether a cold turn needs a host of its own, because it asks for something that only warm mode can do. */
+  hosted?(turn: Turn, inherited: Readonly<Record<string, string>>): boolean
+  /** How it lists its models; missing: it does not, or not reliably. */
+  readonly models?: ModelList
+  /** It does not support MCP servers. */
   readonly mcp?: false
+  /** In cold mode it prints nothing while its model thinks. */
+  readonly quiet?: true
   /** How it stays up between turns; null: it cannot. */
   readonly warm: Warm | null
 }
 
-/** Where the system prompt of a run stands. */
+/** The file that holds the system prompt of a run. */
 export const systemPromptIn = (dir: string): string => join(dir, 'system-prompt.md')
 
 export interface Reader {
-  /** What a line of output means; `ended` only when the CLI itself says that it is done. Never throws. */
+  /** The events in a line of output; `ended` only when the CLI itself reports its end. Never throws. */
   line(text: string): readonly AgentEvent[]
-  /** What the end of a process means that never said how it ended. */
+  /** The end of a run whose process exited without reporting one. */
   end(how: ProcessEnd): Ended
 }
 
 export interface CliParts {
   /** Name or path of the program. */
   readonly program: string
-  /** The gateway's own environment, of which the child gets only what it needs. */
+  /** The gateway's own environment. The child gets only what it needs of it. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Names handed on as they are (BACKEND_ENV). */
+  /** Names of variables that are passed on as they are (BACKEND_ENV). */
   readonly handOn: readonly string[]
-  /** Set on top (env.vars). */
+  /** Additional variables (env.vars). */
   readonly extra: Readonly<Record<string, string>>
   readonly scrub: (text: string) => string
-  /** Null: a process for each turn. */
+  /** Null: cold mode, a process for each turn. */
   readonly pool: Pool | null
-  /** For folders of processes that stay. */
-  readonly scratch: Scratch
+  /** Folders of runs and of warm hosts. */
+  readonly tempDirs: TempDirs
 }
 
 const common = [
@@ -85,20 +96,20 @@ const common = [
   'SSL_CERT_DIR',
 ]
 
-export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
+export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   const env = childEnvironment(dialect, parts)
 
-  /** The folder of a run, with all that the program reads from it. */
-  function furnished(turn: Turn): { readonly dir: string; remove(): void } {
-    const folder = parts.scratch.keep()
+  /** The folder of a run, with all files that the program reads from it. */
+  function prepareDir(turn: Turn): { readonly dir: string; remove(): void } {
+    const folder = parts.tempDirs.create()
     const files = { ...dialect.files(turn, env), [systemPromptIn('')]: turn.systemPrompt }
-    // Synchronously: a few small files, and the answer waits for them.
+    // Synchronous: these are a few small files, and the answer waits for them.
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder.dir, name), text, { mode: 0o600 })
     return folder
   }
 
-  // Inherited by all that it starts: a gateway that was killed is found out by it (strays.ts).
-  const marked = (dir: string, own: Readonly<Record<string, string>>) => ({ ...env, ...own, [runMark]: dir })
+  // Inherited by everything the run starts, so that orphans of a killed gateway can be found (orphans.ts).
+  const tagged = (dir: string, own: Readonly<Record<string, string>>) => ({ ...env, ...own, [runTag]: dir })
 
   async function* runCold(
     turn: Turn,
@@ -106,17 +117,21 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     leaves: (gone: Promise<unknown>) => void,
   ): AsyncGenerator<AgentEvent> {
     if (signal.aborted) return yield failed('stopped', 'stopped before it began')
-    let folder: ReturnType<typeof furnished>
+    // If the host does not start, the turn continues without it.
+    const host = dialect.warm && dialect.hosted?.(turn, env) ? await tryHost(dialect.warm, turn, signal) : null
+    if (host) return yield* runAlone(host, turn, signal, leaves)
+    let folder: ReturnType<typeof prepareDir>
     try {
-      folder = furnished(turn)
+      folder = prepareDir(turn)
     } catch (error) {
-      return yield failed('crashed', `the system prompt could not be written: ${String(error)}`)
+      const why = isNoRoom(error) ? 'no-room' : 'crashed'
+      return yield failed(why, `the system prompt could not be written: ${String(error)}`)
     }
     const { dir, remove } = folder
     const child = startProcess({
       file: parts.program,
       args: dialect.arguments(turn, dir),
-      env: marked(dir, dialect.environment(turn, dir, env)),
+      env: tagged(dir, dialect.environment(turn, dir, env)),
       cwd: turn.workingDir,
       input: dialect.input(turn),
     })
@@ -125,7 +140,7 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     try {
       yield* translate(child, turn, signal)
     } finally {
-      // Also when the consumer walks away: nothing is left running.
+      // Nothing is left running, even if the consumer stops reading.
       signal.removeEventListener('abort', kill)
       const patience = setTimeout(kill, 5000)
       void child.end.then(remove)
@@ -133,11 +148,13 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
     }
   }
 
+  const tryHost = (warm: Warm, turn: Turn, signal: AbortSignal) => openHost(warm, turn, signal).catch(() => null)
+
   async function openHost(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host> {
-    const folder = furnished(turn)
+    const folder = prepareDir(turn)
     const started: RunningProcess[] = []
-    const start: Ground['start'] = (args, own) => {
-      const env = marked(folder.dir, own)
+    const start: HostContext['start'] = (args, own) => {
+      const env = tagged(folder.dir, own)
       const child = startProcess({ file: parts.program, args, env, cwd: turn.workingDir, input: null })
       started.push(child)
       return child
@@ -150,7 +167,7 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
       return host
     } catch (error) {
       for (const child of started) child.kill()
-      // Whoever hears of it may count on nothing being left.
+      // The caller may rely on nothing being left running.
       await Promise.all(started.map(child => child.end))
       folder.remove()
       throw error
@@ -159,15 +176,13 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
 
   async function* translate(child: RunningProcess, turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     const reader = dialect.read(turn)
-    for await (const line of child.lines) {
-      for (const event of reader.line(line)) {
-        if (event.type !== 'ended') yield event
-        else if (!signal.aborted) {
-          // A run that failed has nothing more to do; an answer does not wait for the program to leave.
-          if (!event.ok) child.kill()
-          yield event
-          return
-        }
+    for await (const line of dialect.quiet ? withSigns(child) : child.lines) {
+      for (const event of line === waiting ? [thinking] : orAlive(reader.line(line))) {
+        if (signal.aborted) break
+        // A failed run has nothing left to do. An answer does not wait for the program to exit.
+        if (event.type === 'ended' && !event.ok) child.kill()
+        yield event
+        if (event.type === 'ended') return
       }
     }
     const end = await child.end
@@ -175,13 +190,14 @@ export function openCliBackend(dialect: Dialect, parts: CliParts): Backend {
   }
 
   const { name, takesSessionIds, countsSteps, warm } = dialect
+  const checkModel = dialect.models ? createModels(dialect.models, { file: parts.program, env }) : null
   const ignores = (turn: Turn) => [
     ...dialect.ignores(turn),
-    ...(countsSteps || turn.maxTurns === defaultMaxTurns ? [] : [`${name} cannot be told BACKEND_MAX_TURNS.`]),
+    ...(countsSteps || turn.maxTurns === defaultMaxTurns ? [] : [`${name} has no option for BACKEND_MAX_TURNS.`]),
   ]
   const check = (signal: AbortSignal) =>
     checkProgram({ ...parts, path: parts.environment.PATH, name, install: dialect.install }, env, signal)
-  return backendOf({ name, takesSessionIds, check, ignores, cold: runCold, warm, open: openHost }, parts)
+  return backendOf({ name, takesSessionIds, check, checkModel, ignores, cold: runCold, warm, open: openHost }, parts)
 }
 
 export function childEnvironment(dialect: Dialect, parts: CliParts): Record<string, string> {
@@ -194,10 +210,10 @@ export function childEnvironment(dialect: Dialect, parts: CliParts): Record<stri
   return { ...env, ...parts.extra }
 }
 
-/** What the end of a process means that never said how it ended. */
-export const endOf = (end: ProcessEnd, reader: Reader): Ended => ofTrouble(end) ?? reader.end(end)
+/** The end of a run whose process exited without reporting one. */
+export const endOf = (end: ProcessEnd, reader: Reader): Ended => processFailure(end) ?? reader.end(end)
 
-function ofTrouble(end: ProcessEnd): Ended | null {
+function processFailure(end: ProcessEnd): Ended | null {
   switch (end.trouble) {
     case null:
       return null
@@ -206,6 +222,8 @@ function ofTrouble(end: ProcessEnd): Ended | null {
         /ENOENT|EACCES/.test(end.detail) ? 'not-installed' : 'crashed',
         `could not be started: ${end.detail}`,
       )
+    case 'no-room':
+      return failed('no-room', `could not be started: ${end.detail}`)
     case 'line-too-long':
       return failed('unreadable', 'the program wrote a line of more than 16 MB')
     case 'too-much-output':

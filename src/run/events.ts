@@ -1,15 +1,15 @@
-// Events of one turn as they come, from whoever tells them to whoever listens.
+// A queue for the events of one turn, between the code that pushes them and the code that reads them.
 import type { AgentEvent } from '../base/agent.ts'
 
 export interface Events {
-  /** What comes after the end is passed over. */
+  /** Events after the end are ignored. */
   push(events: readonly AgentEvent[]): void
   over(): boolean
-  /** Until the end. */
+  /** All events until the end. */
   all(): AsyncGenerator<AgentEvent>
 }
 
-export function openEvents(): Events {
+export function createEvents(): Events {
   let ready: AgentEvent[] = []
   let wake: (() => void) | null = null
   let over = false
@@ -35,3 +35,8 @@ export function openEvents(): Events {
     },
   }
 }
+
+/** Any output of a CLI is a sign of life, even if it has no other meaning for the gateway. */
+export const orAlive = (events: readonly AgentEvent[]): readonly AgentEvent[] => (events.length === 0 ? alive : events)
+
+const alive: readonly AgentEvent[] = [{ type: 'alive' }]

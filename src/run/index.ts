@@ -1,22 +1,23 @@
-// One turn of one agent.
+// Runs one turn of an agent: chooses the backend, runs its process, and turns its output into an outcome.
 export { withWords } from './attempt.ts'
 export {
   type BackendParts,
   type Choice,
   chooseBackend,
+  createBackend,
   dialects,
-  openBackend,
   pathHint,
-  toolsWayOf,
+  toolAccessOf,
 } from './backends/index.ts'
-export { type Login, loginOf } from './login.ts'
+export { hasRoomForConnection, hasRoomForTurn } from './descriptors.ts'
+export { killEverything } from './end-processes.ts'
+export { findProgram } from './find-program.ts'
+export { type Login, loginOf, loginWith } from './login.ts'
+export { endOrphans } from './orphans.ts'
 export { openPool } from './pool.ts'
-export { treeMemory } from './proc.ts'
-export { killEverything } from './process.ts'
-export { openRoutes, type Route } from './route.ts'
-export { openScratch, type Scratch } from './scratch.ts'
-export { endStrays } from './strays.ts'
+export { treeMemory } from './process-table.ts'
+export { type Cooldowns, createRoutes, openCooldowns, type Route } from './route.ts'
 export { openSubAgents } from './subagents.ts'
-export { openTurns } from './turn.ts'
-export { cutOff } from './watch.ts'
-export { findProgram } from './which.ts'
+export { createTempDirs, type TempDirs } from './temp-dirs.ts'
+export { cutOff } from './timeouts.ts'
+export { createTurns } from './turn.ts'

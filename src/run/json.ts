@@ -1,8 +1,9 @@
-// Reading what a program wrote: any shape may come, nothing throws.
+// Reads JSON written by a program. It may have any shape; nothing here throws.
+import { isObject } from '../base/is-object.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** One line as an object; null if it is anything else. */
+/** The object in a line; null if it is anything else. */
 export function parseLine(text: string): Json | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -11,8 +12,6 @@ export function parseLine(text: string): Json | null {
     return null
   }
 }
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const object = (value: unknown): Json => (isObject(value) ? value : {})
 export const objects = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : [])

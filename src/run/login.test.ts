@@ -1,11 +1,12 @@
-// Whether somebody has logged in, as far as names of variables and files tell.
+// Detecting a login by the names of variables and files.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { claudeSdk } from './backends/claude-sdk.ts'
 import { dialects } from './backends/index.ts'
-import { loginCommand, loginOf, signOfLogin } from './login.ts'
+import { loginCommand, loginOf, loginWith, signOfLogin } from './login.ts'
 
 let home: string
 beforeEach(() => {
@@ -40,7 +41,7 @@ test('a variable that is blank or switched off is no sign', () => {
     ).toBe(null)
 })
 
-test('a folder that was moved by its variable is looked for where it is', () => {
+test('a folder moved by its variable is found', () => {
   const moves = [
     ['opencode', 'XDG_DATA_HOME', 'elsewhere/opencode/auth.json'],
     ['claude', 'CLAUDE_CONFIG_DIR', 'elsewhere/.credentials.json'],
@@ -55,7 +56,7 @@ test('a folder that was moved by its variable is looked for where it is', () => 
   }
 })
 
-test('what it tells never holds the value of a variable', () => {
+test('the result never contains the value of a variable', () => {
   const names = dialects.flatMap(one => one.credentials.variables)
   const value = fc.stringMatching(/^[a-z0-9]{12,40}$/).map(text => `v4lue${text}`)
   fc.assert(
@@ -77,6 +78,14 @@ test('every backend has a command to log in that begins with its own name', () =
   expect(loginCommand({ name: 'other', install: 'Buy it.' })).toBe('other')
 })
 
-test('what is no CLI has nothing to log in to', () => {
+test('the SDK uses the login of claude, and nobody is told to run something that is not a program', () => {
+  expect(loginOf(claudeSdk, { ANTHROPIC_API_KEY: 'a secret' }, home)).toMatchObject({
+    sign: { variable: 'ANTHROPIC_API_KEY' },
+    command: 'claude',
+  })
+  expect([claudeSdk, 'codex', 'opencode'].map(loginWith)).toEqual(['claude', 'codex login', 'opencode auth login'])
+})
+
+test('a backend that is not a CLI needs no login', () => {
   expect(loginOf('echo', {}, home)).toBe(null)
 })

@@ -1,25 +1,27 @@
-// Signs that somebody has logged in to a CLI: a variable that is set, a file in the home folder. Looks at names, never inside.
+// Detects whether somebody has logged in to a CLI: a variable is set, or a file exists in the home folder. Never reads the contents.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { claude } from './backends/claude.ts'
+import { claudeSdk } from './backends/claude-sdk.ts'
 import { dialects } from './backends/index.ts'
 import type { Dialect } from './cli.ts'
 
-/** Null: no sign of it, which is no proof either: a Mac keeps some logins in its keychain. */
+/** Null: no sign found. That is no proof: macOS keeps some logins in its keychain. */
 export type LoginSign = { readonly variable: string } | { readonly file: string } | null
 
 export interface Login {
   readonly sign: LoginSign
   /** What to type to log in. */
   readonly command: string
-  /** Variables that would do instead. */
+  /** Variables that work instead of a login. */
   readonly variables: readonly string[]
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Null: this backend has nothing to log in to. */
+/** Null: this backend needs no login. */
 export function loginOf(backend: string, environment: Environment, home: string): Login | null {
-  const dialect = dialects.find(one => one.name === backend)
+  const dialect = dialectOf(backend)
   if (!dialect) return null
   const { credentials } = dialect
   return {
@@ -27,6 +29,16 @@ export function loginOf(backend: string, environment: Environment, home: string)
     command: loginCommand(dialect),
     variables: credentials.variables,
   }
+}
+
+/** The SDK has no login of its own: it uses that of claude. */
+const dialectOf = (backend: string) =>
+  dialects.find(one => one.name === (backend === claudeSdk ? claude.name : backend))
+
+/** What to type to log in to a backend. */
+export function loginWith(backend: string): string {
+  const dialect = dialectOf(backend)
+  return dialect ? loginCommand(dialect) : backend
 }
 
 export function signOfLogin(
@@ -40,14 +52,14 @@ export function signOfLogin(
   return file === undefined ? null : { file }
 }
 
-/** As the sentence on installing it says, else its name: started by hand, most of them ask. */
+/** The command in the install sentence, else the name: most CLIs ask for a login when started by hand. */
 export function loginCommand({ name, install }: Pick<Dialect, 'name' | 'install'>): string {
   return /log in once with `([^`]+)`/.exec(install)?.[1] ?? name
 }
 
 const isOn = (value: string | undefined) => !['', '0', 'false'].includes(value?.trim() ?? '')
 
-/** Folders below HOME that people move, and the variable by which they do. */
+/** Folders below HOME that can be moved, and the variable for each. */
 const moved: Readonly<Record<string, string>> = {
   '.local/share/': 'XDG_DATA_HOME',
   '.config/': 'XDG_CONFIG_HOME',

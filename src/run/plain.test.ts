@@ -1,6 +1,6 @@
 // What people write is passed on as text.
 import { expect, test } from 'vitest'
-import { withoutReferences } from './plain.ts'
+import { withoutCommands, withoutReferences } from './plain.ts'
 
 test.each([
   ['@memory.md', '@\u2060memory.md'],
@@ -14,3 +14,14 @@ test.each([
 test.each(['me@example.org', 'five @ noon', 'nothing here', '@'])('%j stays as it is', text => {
   expect(withoutReferences(text)).toBe(text)
 })
+
+test.each(['/help', '  /skill:weather now', '$about', '\n/x'])(
+  '%j is no command any more, and reads the same',
+  text => {
+    const plain = withoutCommands(text)
+    expect(plain.trim()).not.toMatch(/^[/$]/)
+    expect(plain.replaceAll('\u2060', '')).toBe(text)
+  },
+)
+
+test.each(['hello', 'a /path', '1 $', ''])('%j is left alone', text => expect(withoutCommands(text)).toBe(text))

@@ -1,8 +1,29 @@
-// Hosts that stay up between turns: bounded in number and memory, the least recently used leaves first, the idle ones leave.
-import type { Tell } from '../base/signal.ts'
+// The pool of warm hosts: bounded in number and memory. Idle hosts are closed, the least recently used one first.
+
+import type { AgentEvent, Turn } from '../base/agent.ts'
+import { errorText } from '../base/error-text.ts'
+import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { whenStopped } from './ends.ts'
-import type { Host } from './host.ts'
+import { unlessStopped } from './outcomes.ts'
+
+/** A backend process that stays up and takes one turn after another. */
+export interface Host {
+  readonly pid: number | null
+  /** Runs one turn, like `Backend.run`. An abort interrupts the turn, and the host stays usable. */
+  run(turn: Turn, signal: AbortSignal): AsyncIterable<AgentEvent>
+  /** Asks it to exit; resolves when it and everything it started are gone. */
+  close(): Promise<void>
+  /** For a host that holds many sessions, each with its own processes. */
+  readonly sessions?: {
+    has(id: string): boolean
+    /** Frees the resources of sessions without a turn for this long; returns how many sessions that were. */
+    shed(idleMs: number): number
+  }
+  /** Kills it. */
+  kill(): void
+  /** Resolves when it is gone, for any reason. */
+  readonly gone: Promise<unknown>
+}
 
 export interface PoolRules {
   readonly most: number
@@ -13,8 +34,8 @@ export interface PoolRules {
 export interface PoolParts {
   readonly rules: PoolRules
   readonly clock: Clock
-  readonly tell: Tell
-  /** Memory of a process and all below it. */
+  readonly emit: Emit
+  /** Memory of a process and all its descendants. */
   memoryOf(pid: number): number
 }
 
@@ -23,23 +44,25 @@ export interface Wanted {
   readonly backend: string
   /** Empty: the host of this backend takes all sessions. */
   readonly session: string
+  /** The session of the turn, also if the host takes all sessions; empty: a new one. */
+  readonly turnOf: string
   readonly fixed: string
   open(signal: AbortSignal): Promise<Host>
 }
 
 export interface Lease {
   readonly host: Host
-  /** The session goes by another id from now on. */
+  /** The session has another id from now on. */
   rename(session: string): void
   release(): void
-  /** It is not to be trusted any more: nobody else gets it, and it is ended, if others still use it after them. */
+  /** It can no longer be trusted: nobody else gets it, and it is killed once its last lease ends. */
   discard(): void
 }
 
 export interface Pool {
-  /** Null: there is no room, or it does not come up; then the turn has to do without, and no host holds its session. */
+  /** Null: there is no room, or the host does not start. Then the turn runs cold, and no host holds its session. */
   lease(wanted: Wanted, signal: AbortSignal): Promise<Lease | null>
-  /** How many are up, and their memory when it was last looked at. */
+  /** How many are up, and their memory when last measured. */
   size(): { readonly hosts: number; readonly memoryBytes: number }
   close(): Promise<void>
 }
@@ -53,24 +76,26 @@ interface Entry {
   leases: number
   usedAt: number
   memory: number
-  /** Nobody new gets it; it leaves with its last lease. */
+  /** Nobody new gets it; it is closed when its last lease ends. */
   retired: boolean
-  /** It has taken a turn. */
+  /** It has completed a turn. */
   proved: boolean
   leaving: Promise<void> | null
 }
 
-/** Before one of its kind was measured. */
+/** Used until a host of this backend has been measured. */
 const guessedMemory = 250 * 1024 * 1024
-const troubles = { most: 2, restMs: 300_000 }
-const lookEveryMs = 15_000
+/** What a turn may add to a host for all sessions, until it is measured again: the MCP servers of its conversation. */
+const guessedGrowth = 80 * 1024 * 1024
+const failures = { most: 2, cooldownMs: 300_000 }
+const checkEveryMs = 15_000
 
-export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
+export function openPool({ rules, clock, emit, memoryOf }: PoolParts): Pool {
   const entries = new Set<Entry>()
   const usual = new Map<string, number>()
-  const trouble = new Map<string, { count: number; until: number }>()
+  const problems = new Map<string, { count: number; until: number }>()
   const closing = new AbortController()
-  let looking = false
+  let checking = false
 
   const staying = () => [...entries].filter(entry => entry.leaving === null)
   const memoryInUse = () => staying().reduce((sum, entry) => sum + entry.memory, 0)
@@ -89,7 +114,7 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
   const idle = () =>
     [...entries].filter(entry => entry.leases === 0 && !entry.retired).sort((a, b) => a.usedAt - b.usedAt)
 
-  /** Room for one more, if need be by ending those that were not used for longest. */
+  /** Makes room for one more, if necessary by closing the least recently used idle hosts. */
   function makeRoom(memory: number): boolean {
     const fits = () => staying().length < rules.most && memoryInUse() + memory <= rules.memoryBytes
     if (memory > rules.memoryBytes) return false
@@ -98,6 +123,31 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
       void end(entry)
     }
     return fits()
+  }
+
+  function measure(): void {
+    for (const entry of staying()) {
+      if (!entry.host?.pid) continue
+      entry.memory = memoryOf(entry.host.pid)
+      // A host for all sessions grows with them, but the next one starts small again.
+      const most = entry.session === '' ? (usual.get(entry.backend) ?? guessedMemory) : Number.POSITIVE_INFINITY
+      usual.set(entry.backend, Math.min(entry.memory, most))
+    }
+  }
+
+  /** Whether a host for all sessions may take one more. If necessary, closes other hosts or frees idle sessions. */
+  function takesOneMore(entry: Entry, session: string): boolean {
+    const sessions = entry.host?.sessions
+    if (sessions?.has(session)) return true
+    const left = () => rules.memoryBytes - memoryInUse()
+    if (left() < guessedGrowth) {
+      measure()
+      for (const other of idle()) if (other !== entry && left() < guessedGrowth) void end(other)
+      // If it takes less than guessed, the next turn measures it again.
+      if (left() < guessedGrowth && !sessions?.shed(0) && left() < 0) return false
+    }
+    entry.memory += guessedGrowth
+    return true
   }
 
   function begin(wanted: Wanted, memory: number): Entry {
@@ -130,18 +180,18 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
       leaving: null,
     }
     entries.add(entry)
-    void keepLooking()
+    void keepChecking()
     return entry
   }
 
-  /** What does not come up twice in a row is left alone for a while. */
+  /** After two failures in a row the backend gets no warm host for a while. */
   function failed(backend: string, error: unknown): void {
-    const count = (trouble.get(backend)?.count ?? 0) + 1
-    trouble.set(backend, { count, until: count >= troubles.most ? clock.now() + troubles.restMs : 0 })
-    tell({ type: 'warm-trouble', backend, why: error instanceof Error ? error.message : String(error) })
+    const count = (problems.get(backend)?.count ?? 0) + 1
+    problems.set(backend, { count, until: count >= failures.most ? clock.now() + failures.cooldownMs : 0 })
+    emit({ type: 'warm-trouble', backend, why: errorText(error) })
   }
 
-  /** At once, so that nobody takes it for idle in the meantime. */
+  /** Counts the lease right away, so that the host is not taken for idle in the meantime. */
   function taken(entry: Entry): Entry {
     entry.leases++
     return entry
@@ -150,26 +200,25 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
   async function find(wanted: Wanted): Promise<Entry | null> {
     const held = holding(wanted)
     const fitting = held.find(entry => !entry.retired && entry.fixed === wanted.fixed)
-    if (fitting) return taken(fitting)
-    // A session is held by one process at a time; one that takes all sessions may end its turns beside the new one.
+    if (fitting && (wanted.session !== '' || takesOneMore(fitting, wanted.turnOf))) return taken(fitting)
+    // One process at a time holds a session. A host for all sessions may finish its turns beside the new one.
     for (const entry of held) {
       entry.retired = true
       if (entry.leases === 0) await end(entry)
       else if (wanted.session !== '') return null
     }
+    // Another turn may have opened one while the old one was closing.
+    if (holding(wanted).some(entry => !held.includes(entry))) return find(wanted)
     const memory = usual.get(wanted.backend) ?? guessedMemory
-    const resting = (trouble.get(wanted.backend)?.until ?? 0) > clock.now()
-    if (resting || closing.signal.aborted) return null
-    // Somebody may have opened it while the old one left.
-    const fresh = holding(wanted).find(entry => !entry.retired && entry.fixed === wanted.fixed)
-    if (fresh) return taken(fresh)
+    const coolingDown = (problems.get(wanted.backend)?.until ?? 0) > clock.now()
+    if (coolingDown || closing.signal.aborted) return null
     return makeRoom(memory) ? taken(begin(wanted, memory)) : null
   }
 
   async function lease(wanted: Wanted, signal: AbortSignal): Promise<Lease | null> {
     const entry = await find(wanted)
     if (entry === null) return null
-    const host = await Promise.race([entry.opening, whenStopped(signal).then(() => null)])
+    const host = await unlessStopped(entry.opening, signal, null)
     let over = false
     const giveBack = (broken: boolean) => {
       if (over) return
@@ -177,8 +226,8 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
       entry.leases--
       entry.usedAt = clock.now()
       if (host && !broken) entry.proved = true
-      if (entry.proved) trouble.delete(entry.backend)
-      else if (host) failed(entry.backend, 'it did not take its first turn')
+      if (entry.proved) problems.delete(entry.backend)
+      else if (host) failed(entry.backend, 'it did not complete its first turn')
       if (broken) entry.retired = true
       if (!entry.retired || entry.leases > 0) return
       if (broken) entry.host?.kill()
@@ -198,21 +247,23 @@ export function openPool({ rules, clock, tell, memoryOf }: PoolParts): Pool {
     }
   }
 
-  /** While anything is up: ends what was idle for too long, and what takes more memory than there is for all. */
-  async function keepLooking(): Promise<void> {
-    if (looking) return
-    looking = true
+  /** Runs while anything is up: closes hosts that were idle for too long, or when all together exceed the memory limit. */
+  async function keepChecking(): Promise<void> {
+    if (checking) return
+    checking = true
     while (entries.size > 0 && !closing.signal.aborted) {
-      await clock.sleep(Math.min(lookEveryMs, rules.idleMs), closing.signal)
-      for (const entry of entries) {
-        if (!entry.host?.pid) continue
-        entry.memory = memoryOf(entry.host.pid)
-        usual.set(entry.backend, entry.memory)
-      }
+      await clock.sleep(Math.min(checkEveryMs, rules.idleMs), closing.signal)
+      measure()
       for (const entry of idle())
         if (clock.now() - entry.usedAt >= rules.idleMs || memoryInUse() > rules.memoryBytes) void end(entry)
+      // Hosts for all sessions are hardly ever idle.
+      for (const entry of staying()) {
+        const isOver = memoryInUse() > rules.memoryBytes
+        const gone = entry.host?.sessions?.shed(isOver ? 0 : rules.idleMs) ?? 0
+        if (isOver && gone === 0 && entry.session === '') entry.retired = true
+      }
     }
-    looking = false
+    checking = false
   }
 
   return {

@@ -1,11 +1,11 @@
-// A reader of JSON lines: what all dialects do the same way.
+// A reader of JSON lines: the part that all dialects share.
 import type { AgentEvent, Ended } from '../base/agent.ts'
 import type { Reader } from './cli.ts'
 import { silentEnd } from './diagnosis.ts'
 import { type Json, parseLine } from './json.ts'
 import type { ProcessEnd } from './process.ts'
 
-/** What is no object is passed over. `end`: what leaving means to a CLI that has no word for it; null: nothing good. */
+/** Skips lines that are not objects. `end`: what an exit means for a CLI that does not report its end; null: a failure. */
 export function readJsonLines(
   read: (line: Json) => readonly AgentEvent[],
   end: (how: ProcessEnd) => Ended | null = () => null,

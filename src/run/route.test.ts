@@ -1,9 +1,9 @@
-// Who answers: the conversation's own choice, the kind of event, the default, and the stand-bys behind them.
+// Which backend answers: the choice of the conversation, the kind of event, the default, and then the fallbacks.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Backend, backendNames } from '../base/agent.ts'
-import type { Wish } from '../base/event.ts'
-import { openRoutes, type RouteParts } from './route.ts'
+import type { ModelOverride } from '../base/event.ts'
+import { createRoutes, type RouteParts } from './route.ts'
 
 const backend = (name: string): Backend => ({
   name,
@@ -14,7 +14,7 @@ const backend = (name: string): Backend => ({
   prepare: async () => undefined,
 })
 const opened = new Map(backendNames.map(name => [name as string, backend(name)]))
-const nothing: Wish = { backend: null, model: null }
+const nothing: ModelOverride = { backend: null, model: null }
 
 interface Given {
   readonly models?: ReturnType<RouteParts['models']>
@@ -22,7 +22,7 @@ interface Given {
 }
 
 const routes = (given: Given = {}, choice = nothing) =>
-  openRoutes({
+  createRoutes({
     main: () => ({ backend: opened.get('claude')!, model: 'opus' }),
     models: () => given.models ?? {},
     fallback: () => given.fallback ?? [],
@@ -48,19 +48,19 @@ test('the main backend with its model, unless the kind of event or the conversat
   expect(names(routes({}, { backend: 'claude', model: 'haiku' })('l', 'message'))).toEqual(['claude/haiku'])
 })
 
-test('a model never wanders to another backend', () => {
+test('a model is never used with another backend', () => {
   expect(names(routes({}, { backend: 'codex', model: null })('l', 'message'))).toEqual(['codex'])
   expect(names(routes({ fallback: ['codex'] })('l', 'message'))).toEqual(['claude/opus', 'codex'])
 })
 
-test('for any configuration there is somebody, each once, and the stand-bys in their order', () => {
+test('for any configuration there is a candidate, each backend once, and the fallbacks in order', () => {
   const name = fc.constantFrom(...backendNames, 'gone')
-  const wish = fc.record({ backend: fc.option(name), model: fc.option(fc.string({ minLength: 1 })) })
+  const modelOverride = fc.record({ backend: fc.option(name), model: fc.option(fc.string({ minLength: 1 })) })
   fc.assert(
     fc.property(
       fc.array(name),
-      wish,
-      wish,
+      modelOverride,
+      modelOverride,
       fc.constantFrom('message', 'cron', 'report'),
       (fallback, byDefault, choice, kind) => {
         const list = routes({ fallback, models: { default: byDefault } }, choice)('l', kind).map(

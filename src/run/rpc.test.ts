@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import type { Json } from './json.ts'
 import { type RunningProcess, startProcess } from './process.ts'
-import { openRpc } from './rpc.ts'
+import { createRpc } from './rpc.ts'
 
 let children: RunningProcess[] = []
 afterEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 /** `script` is called with each line it hears, and may `say` any text. */
 function open(
   script: string,
-  parts: { versioned?: boolean; asked?: (method: string, params: Json) => Json | null } = {},
+  parts: { versioned?: boolean; requested?: (method: string, params: Json) => Json | null } = {},
 ) {
   const body = `
     const say = line => process.stdout.write((typeof line === 'string' ? line : JSON.stringify(line)) + '\\n')
@@ -30,16 +30,16 @@ function open(
     input: null,
   })
   children.push(child)
-  const told: [string, Json][] = []
-  const rpc = openRpc(child, {
+  const notifications: [string, Json][] = []
+  const rpc = createRpc(child, {
     versioned: parts.versioned ?? false,
-    notified: (method, params) => void told.push([method, params]),
-    asked: parts.asked ?? (() => null),
+    notified: (method, params) => void notifications.push([method, params]),
+    requested: parts.requested ?? (() => null),
   })
-  return { rpc, told, child }
+  return { rpc, notifications, child }
 }
 
-test('each answer finds its request, whatever the order, and garbage between them is passed over', async () => {
+test('each answer finds its request in any order, and garbage between them is skipped', async () => {
   const { rpc } = open(`
     globalThis.kept ??= []
     kept.push(line)
@@ -60,8 +60,8 @@ test('a refusal carries its code, words and data; a result that is no object is 
   expect(await rpc.request('good', {})).toEqual({ ok: true, result: {} })
 })
 
-test('what it tells is heard in order; what it asks is answered, or refused', async () => {
-  const { rpc, told } = open(
+test('notifications arrive in order; requests are answered or refused', async () => {
+  const { rpc, notifications } = open(
     `
     if (line.method === 'begin') {
       say({ method: 'one', params: { n: 1 } }); say({ method: 'two' })
@@ -72,7 +72,7 @@ test('what it tells is heard in order; what it asks is answered, or refused', as
       if (heard.length === 2) say({ id: first, result: { heard } })
     }
   `,
-    { asked: (method, params) => (method === 'known' ? { twice: Number(params.n) * 2 } : null) },
+    { requested: (method, params) => (method === 'known' ? { twice: Number(params.n) * 2 } : null) },
   )
   expect(await rpc.request('begin', {})).toEqual({
     ok: true,
@@ -83,30 +83,33 @@ test('what it tells is heard in order; what it asks is answered, or refused', as
       ],
     },
   })
-  expect(told).toEqual([
+  expect(notifications).toEqual([
     ['one', { n: 1 }],
     ['two', {}],
   ])
 })
 
 test.each([true, false])('the version is written if it is wanted: %s', async versioned => {
-  const { rpc, told } = open(`say({ method: 'heard', params: line }); if (line.id) say({ id: line.id, result: {} })`, {
-    versioned,
-  })
+  const { rpc, notifications } = open(
+    `say({ method: 'heard', params: line }); if (line.id) say({ id: line.id, result: {} })`,
+    {
+      versioned,
+    },
+  )
   rpc.notify('note', { a: 1 })
   await rpc.request('ask', {})
   const version = versioned ? { jsonrpc: '2.0' } : {}
-  expect(told).toEqual([
+  expect(notifications).toEqual([
     ['heard', { ...version, method: 'note', params: { a: 1 } }],
     ['heard', { ...version, id: 1, method: 'ask', params: {} }],
   ])
 })
 
-test('the end of the process settles what is open and what comes later, behind its last words', async () => {
-  const { rpc, told, child } = open(`say({ method: 'last', params: {} }); process.exit(3)`)
+test('the end of the process settles open and later requests, after its last line', async () => {
+  const { rpc, notifications, child } = open(`say({ method: 'last', params: {} }); process.exit(3)`)
   const gone = { ok: false, code: null }
   expect(await rpc.request('a', {})).toMatchObject(gone)
-  expect(told).toEqual([['last', {}]])
+  expect(notifications).toEqual([['last', {}]])
   await rpc.over
   expect(await rpc.request('b', {})).toMatchObject(gone)
   expect((await child.end).code).toBe(3)

@@ -1,4 +1,9 @@
-// Sub-agents: lanes of their own, started and asked within limits, and the channels on which they publish.
+// Sub-agents: each has its own lane. Starts and asks them within limits, and keeps the channels they publish on.
+import type { EventSink, LaneKey, NewEvent, Principal, ReportTo } from '../base/event.ts'
+import type { Lanes } from '../base/lanes.ts'
+import { parseModelOverride } from '../base/model-override.ts'
+import { excerpt, label } from '../base/scrub.ts'
+import { createSerial } from '../base/serial.ts'
 import {
   agentLane,
   agentOf,
@@ -7,23 +12,22 @@ import {
   type SpawnResult,
   type SubAgent,
   type SubAgents,
-} from '../base/agents.ts'
-import type { Behalf, EventSink, LaneKey, NewEvent, ReportTo } from '../base/event.ts'
-import { label } from '../base/label.ts'
-import type { Lanes } from '../base/lanes.ts'
-import { excerpt } from '../base/scrub.ts'
-import { type EndParts, openSubAgentEnds, type SubAgentTurns, wishOf } from './subagent-ends.ts'
+} from '../base/subagents.ts'
+import { type EndParts, openSubAgentEnds, type SubAgentTurns } from './subagent-ends.ts'
+import { openSubAgentWaits, type SubAgentWaits } from './subagent-waits.ts'
 
 export interface SubAgentParts extends EndParts {
-  readonly inbox: Pick<Lanes<NewEvent>, 'change' | 'file' | 'knows' | 'stop'>
+  readonly inbox: Pick<Lanes<NewEvent>, 'change' | 'file' | 'knows' | 'lend' | 'stop'>
   readonly accept: EventSink
   readonly limits: { readonly depth: number; readonly running: number }
-  /** Short, for people to type: a few small letters and digits. */
+  /** Short enough for people to type: a few lowercase letters and digits. */
   newId(): string
 }
 
-export interface OpenSubAgents extends SubAgents, SubAgentTurns {
-  /** On start, when the inbox is open: puts in what a kill kept from it. */
+export interface OpenSubAgents extends SubAgents, SubAgentTurns, Pick<SubAgentWaits, 'notify' | 'skipReceived'> {
+  /** Ends all waits, because the gateway stops. */
+  endWaits(): void
+  /** On start, when the inbox is open: enqueues assignments that a kill prevented. */
   recover(): Promise<void>
 }
 
@@ -32,28 +36,23 @@ const longest = { task: 50_000, post: 10_000, progress: 300 }
 type Assignee = Omit<SubAgent, 'state' | 'at' | 'endedAt' | 'progress'>
 
 export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
-  const { book, inbox, accept, limits } = parts
+  const { store, inbox, accept, limits } = parts
   const ends = openSubAgentEnds(parts)
-  let queue: Promise<unknown> = Promise.resolve()
-
-  /** One after the other, so that what was counted still holds when it is put in. */
-  function alone<T>(work: () => Promise<T>): Promise<T> {
-    const mine = queue.then(work)
-    queue = mine.catch(() => undefined)
-    return mine
-  }
+  const waits = openSubAgentWaits(parts)
+  /** Serialized, so that the count is still correct when the assignment is enqueued. */
+  const serial = createSerial()
 
   async function spawn(wanted: NewSubAgent, parent: Parent, key: string): Promise<SpawnResult> {
-    const known = book.withKey(key)
-    if (known) return book.notEntered().some(one => one.key === key) ? enter(known, key) : { ok: true, agent: known }
+    const known = store.withKey(key)
+    if (known) return store.notEntered().some(one => one.key === key) ? enter(known, key) : { ok: true, agent: known }
     const by = starterOf(parent)
-    if (by === undefined) return refused('You are being stopped and may not start anything.')
+    if (by === undefined) return refused('You are being stopped, so you cannot start a sub-agent.')
     const depth = (by?.depth ?? 0) + 1
     if (depth > limits.depth)
       return refused(
-        'You were started by a sub-agent and may not start any yourself. Do it yourself, or say so in your report.',
+        'You were started by a sub-agent, so you cannot start sub-agents. Do the work yourself, or say so in your report.',
       )
-    const why = objectionTo(wanted.instruction) ?? objectionToModel(wanted.model)
+    const why = instructionProblem(wanted.instruction) ?? modelProblem(wanted.model)
     if (why !== null) return refused(why)
     const { lane, place } = reportToOf(parent)
     const id = freshId()
@@ -61,40 +60,40 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
     const { instruction, model } = wanted
     const name = label(wanted.name ?? '', 40) || label(instruction, 40) || 'unnamed'
     const root = by?.root ?? lane
-    const agent = { id, name, instruction, parent: lane, place, root, depth, behalf: parent.behalf, model }
-    await book.add(agent, key)
+    const agent = { id, name, instruction, parent: lane, place, root, depth, principal: parent.principal, model }
+    await store.add(agent, key)
     return enter(agent, key)
   }
 
-  /** The row is there first. A kill before the event is leaves a row that `recover` puts in; after it, one that it only marks. */
+  /** The row is written before the event. After a kill in between, `recover` enqueues the event; after a later kill it only updates the row. */
   async function enter(agent: Assignee, key: string): Promise<SpawnResult> {
     const answer = await accept(firstAssignment(agent, key))
     if (answer.type === 'refused') {
-      await book.remove(agent.id)
+      await store.remove(agent.id)
       return refused(answer.reason)
     }
-    await book.entered(agent.id)
+    await store.entered(agent.id)
     return answerWith(agent.id)
   }
 
   const firstAssignment = (agent: Assignee, key: string) => {
-    const { parent: lane, place, behalf, instruction } = agent
-    return assignment(agent, key, instruction, { lane, place }, behalf)
+    const { parent: lane, place, principal, instruction } = agent
+    return assignment(agent, key, instruction, { lane, place }, principal)
   }
 
   async function ask(id: string, question: string, parent: Parent, key: string): Promise<SpawnResult> {
-    const agent = book.find(id)
+    const agent = store.find(id)
     const by = starterOf(parent)
-    if (by === undefined) return refused('You are being stopped and may not ask anybody.')
+    if (by === undefined) return refused('You are being stopped, so you cannot ask a sub-agent.')
     if (!agent || agent.root !== (by?.root ?? parent.lane))
       return refused(`There is no sub-agent ${label(id, 20)} here.`)
     if (by?.id === id) return refused('That is you.')
-    const why = objectionTo(question)
+    const why = instructionProblem(question)
     if (why !== null) return refused(why)
     const reportTo = reportToOf(parent)
-    // What somebody else began does not become the owner's by a further question.
-    const behalf = { owner: agent.behalf.owner && parent.behalf.owner, person: parent.behalf.person }
-    const event = assignment(agent, key, question, reportTo, behalf)
+    // A follow-up question by the owner does not give owner rights to an agent that somebody else started.
+    const principal = { owner: agent.principal.owner && parent.principal.owner, person: parent.principal.person }
+    const event = assignment(agent, key, question, reportTo, principal)
     if (!(await inbox.knows(event.key))) {
       if (isTooMany(id, reportTo)) return refused(tooMany())
       const answer = await accept(event)
@@ -103,29 +102,29 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
     return answerWith(id)
   }
 
-  /** The sub-agent that wants something; null: a conversation; undefined: one that may not any more. */
+  /** The sub-agent that makes the request; null: a conversation; undefined: a sub-agent that is being stopped or is unknown. */
   function starterOf({ agent, lane }: Parent): SubAgent | null | undefined {
     const by = agent ?? agentOf(lane)
     if (by === null) return null
-    return ends.isStopping(by) ? undefined : (book.find(by) ?? undefined)
+    return ends.isStopping(by) ? undefined : (store.find(by) ?? undefined)
   }
 
   /**
-   * Whether there would be too many with this one. Who waits for a report counts as well: it is woken by it, and that cannot be
-   * refused.
+   * Whether there would be too many with this one. A sub-agent that waits for a report counts too: the report starts it again, and
+   * that cannot be refused.
    */
   function isTooMany(id: string, reportTo: ReportTo): boolean {
-    const counted = new Set([id, ...book.notEntered().map(one => one.agent.id)])
+    const counted = new Set([id, ...store.notEntered().map(one => one.agent.id)])
     const waitedFor = new Set<string>()
     const waits = (lane: LaneKey | undefined): void => {
       const up = lane === undefined ? null : agentOf(lane)
       if (up === null || waitedFor.has(up)) return
       waitedFor.add(up)
       counted.add(up)
-      waits(book.find(up)?.parent)
+      waits(store.find(up)?.parent)
     }
     waits(reportTo.lane)
-    for (const work of book.open()) {
+    for (const work of store.open()) {
       counted.add(work.agent)
       waits(ends.targetOf(work.agent, work.event)?.lane)
     }
@@ -133,58 +132,65 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
   }
 
   const tooMany = () =>
-    `${limits.running} sub-agents are at work or waiting, and there may not be more. Wait for a report, or do it without one.`
+    `The limit of ${limits.running} sub-agents that are running or waiting is reached. Wait for a report, or do it yourself.`
 
   return {
-    spawn: (wanted, parent, key) => alone(() => spawn(wanted, parent, key)),
-    ask: (id, question, parent, key) => alone(() => ask(id, question, parent, key)),
-    stop: id => alone(() => ends.stop(id)),
+    spawn: (wanted, parent, key) => serial(() => spawn(wanted, parent, key)),
+    ask: (id, question, parent, key) => serial(() => ask(id, question, parent, key)),
+    stop: id => serial(() => ends.stop(id)),
+    answer: (id, parent, key, ms, signal) =>
+      waits.answer(id, assignmentKey(id, key), reportToOf(parent).lane, { lane: parent.lane, ms, signal }),
 
     async list(lane) {
       const above = lane === undefined ? null : agentOf(lane)
-      if (above === null) return book.list(lane).map(shown)
-      const root = book.find(above)?.root
+      if (above === null) return store.list(lane).map(shown)
+      const root = store.find(above)?.root
       if (root === undefined) return []
-      return book
+      return store
         .list(root)
         .filter(({ id }) => id !== above && ends.isWithin(id, above))
         .map(shown)
     },
     async find(id) {
-      const agent = book.find(id)
+      const agent = store.find(id)
       return agent && withProgress(agent)
     },
 
     async publish(channel, from, text) {
       checkChannel(channel)
-      if (text.trim() === '') throw new RangeError('There is nothing to publish: the text is empty.')
+      if (text.trim() === '') throw new RangeError('The text is empty, so there is nothing to publish.')
       if (Buffer.byteLength(text) > longest.post)
-        throw new RangeError('At most 10 kB can be published at a time. Write it into a file, and publish where it is.')
-      await book.post(channel, from, text)
+        throw new RangeError('At most 10 kB can be published at a time. Write it to a file and publish its path.')
+      await store.post(channel, from, text)
+      waits.notify()
     },
-    async read(channel, most) {
+    async read(channel, most, wait) {
       checkChannel(channel)
-      return book.posts(channel, most)
+      return wait ? waits.posts(channel, most, wait.after, wait) : store.posts(channel, most)
     },
+
+    notify: waits.notify,
+    skipReceived: waits.skipReceived,
+    endWaits: waits.close,
 
     reports: ends.reports,
     live: ends.live,
     recover: () =>
-      alone(async () => {
-        for (const { agent, key } of book.notEntered()) await putIn(agent, key)
+      serial(async () => {
+        for (const { agent, key } of store.notEntered()) await enqueue(agent, key)
       }),
   }
 
-  async function putIn(agent: SubAgent, key: string): Promise<void> {
+  async function enqueue(agent: SubAgent, key: string): Promise<void> {
     const event = firstAssignment(agent, key)
     const answer = await accept(event)
-    if (answer.type !== 'refused') return book.entered(agent.id)
-    // A disk that takes nothing now may do so at the next start.
+    if (answer.type !== 'refused') return store.entered(agent.id)
+    // The disk may accept it at the next start.
     if (answer.why === 'not-stored' || answer.why === 'stopping') return
     const end = { ok: false, text: `It could not be started. ${answer.reason}` }
     const parent = { lane: agent.parent, place: agent.place }
-    await inbox.file(event.lane, event.key, event, ends.reportsTo([parent], agent, 0, end, agent.behalf))
-    await book.remove(agent.id)
+    await inbox.file(event.lane, event.key, event, ends.reportsTo([parent], agent, 0, end, agent.principal))
+    await store.remove(agent.id)
   }
 
   function shown(agent: SubAgent): SubAgent {
@@ -197,33 +203,40 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
   }
 
   function answerWith(id: string): SpawnResult {
-    const agent = book.find(id)
-    return agent ? { ok: true, agent } : refused('It could not be kept. Try again.')
+    const agent = store.find(id)
+    return agent ? { ok: true, agent } : refused('The sub-agent could not be stored. Try again.')
   }
 
   function freshId(): string {
     for (;;) {
       const id = parts.newId()
-      if (!book.find(id)) return id
+      if (!store.find(id)) return id
     }
   }
 }
 
-function assignment(agent: Assignee, key: string, instruction: string, reportTo: ReportTo, behalf: Behalf): NewEvent {
+const assignmentKey = (id: string, key: string) => `${agentLane(id)}:${key}`
+
+export function assignment(
+  agent: Assignee,
+  key: string,
+  instruction: string,
+  reportTo: ReportTo,
+  principal: Principal,
+): NewEvent {
   const { id, name, depth, model } = agent
-  const wish = wishOf(model)
   return {
-    key: `${agentLane(id)}:${key}`,
+    key: assignmentKey(id, key),
     lane: agentLane(id),
     what: { kind: 'assignment', agent: id, name, instruction, depth, reportTo },
     replyTo: null,
     source: 'agent',
-    behalf,
-    ...(wish && { wish }),
+    principal,
+    ...(model === null ? {} : { modelOverride: parseModelOverride(model) }),
   }
 }
 
-/** A sub-agent that is told something tells nobody but its parent. */
+/** A sub-agent gets its reports in its own lane and posts nowhere else. */
 const reportToOf = ({ lane, place, agent }: Parent): ReportTo => {
   const by = agent ?? agentOf(lane)
   return by === null ? { lane, place } : { lane: agentLane(by), place: null }
@@ -231,16 +244,16 @@ const reportToOf = ({ lane, place, agent }: Parent): ReportTo => {
 
 const refused = (why: string): SpawnResult => ({ ok: false, why })
 
-function objectionTo(instruction: string): string | null {
-  if (instruction.trim() === '') return 'Say what is to be done: the instruction is empty.'
+function instructionProblem(instruction: string): string | null {
+  if (instruction.trim() === '') return 'The instruction is empty. Say what to do.'
   if (instruction.length <= longest.task) return null
-  return `An instruction may have ${longest.task} characters. Write it into a file, and say where it is.`
+  return `An instruction may have at most ${longest.task} characters. Write it to a file and give its path.`
 }
 
-const objectionToModel = (model: string | null) =>
+const modelProblem = (model: string | null) =>
   model === null || /^[\w.:/@+[\]-]{1,200}$/.test(model) ? null : 'That does not look like the name of a model.'
 
 function checkChannel(name: string): void {
   if (!/^[a-z0-9._-]{1,40}$/.test(name))
-    throw new RangeError('A channel is named with 1 to 40 of a-z, 0-9, dot, dash and underscore.')
+    throw new RangeError('A channel name has 1 to 40 characters: a-z, 0-9, dot, dash and underscore.')
 }

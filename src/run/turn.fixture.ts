@@ -1,4 +1,4 @@
-// A turn for tests, of which each says only what matters to it.
+// A turn for tests. Each test overrides only the fields that matter to it.
 import { defaultMaxTurns, type Turn } from '../base/agent.ts'
 
 export const turnWith =

@@ -1,22 +1,25 @@
-// One turn: an event goes to whoever answers it, and what comes of that becomes an outcome with the letters that tell it.
+// One turn: asks the backends for an answer to an event and turns the result into an outcome with its deliveries.
 import type { Ended, FailureReason, Live, TurnEnd } from '../base/agent.ts'
-import type { NewEvent } from '../base/event.ts'
+import { hookLane, type NewEvent } from '../base/event.ts'
 import type { FollowUp, Outcome, Taken } from '../base/lanes.ts'
 import type { Chance } from '../base/time.ts'
-import { type Attempt, type AttemptParts, openAttempts } from './attempt.ts'
-import type { Candidate, Route } from './route.ts'
-import { cutOff } from './watch.ts'
+import { type Attempt, type AttemptParts, isFirst, openAttempts } from './attempt.ts'
+import type { Candidate, Cooldowns, Route } from './route.ts'
+import { cutOff } from './timeouts.ts'
 
 export interface TurnParts extends AttemptParts {
   readonly route: Route
   readonly chance: Chance
+  readonly cooldowns: Cooldowns
+  /** Whether this machine has enough resources left to start another turn. */
+  hasRoom(): boolean
   openLive(taken: Taken<NewEvent>): Live
-  /** What the owner wants done before and after every turn; null: nothing. */
+  /** The hook that the owner has set to run before or after every turn; null: none. */
   hook(name: InlineHook): Promise<NewEvent | null>
-  /** Told before a turn begins; what it returns is awaited after it, before the outcome counts. */
+  /** Called before a turn starts. What it returns is awaited after the turn, before the outcome takes effect. */
   attend(taken: Taken<NewEvent>): () => Promise<void>
-  /** The letters for an end; how they are worded and split is not the turn's affair. */
-  letters(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[]
+  /** The deliveries for an end. Their wording and splitting are decided elsewhere. */
+  deliveries(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[]
 }
 
 export type InlineHook = 'agent_begin' | 'agent_stop'
@@ -25,30 +28,38 @@ interface Failed extends Attempt {
   readonly ended: Extract<Ended, { ok: false }>
 }
 
-const unseen: Live = { text: () => undefined, action: () => undefined, close: async () => undefined }
+const noLive: Live = { text: () => undefined, action: () => undefined, close: async () => undefined }
 
 const retries = { most: 3, baseMs: 5000 }
 
-/** From here on a limit is one that people know of, by the hour or the day. */
+/** From this length on, a limit is one that people know about, such as an hourly or daily one. */
 const longWaitMs = 600_000
 
-/** Who cannot answer now may not be asked first for a while; the limit that tells no end is tried again soon. */
-const defaultRestMs = 60_000
+/** How often to check whether there is room again. */
+const roomEveryMs = 5000
 
-export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: AbortSignal) => Promise<Outcome> {
-  const { clock, tell } = parts
+export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: AbortSignal) => Promise<Outcome> {
+  const { clock, cooldowns, emit } = parts
   const attempt = openAttempts(parts)
-  const restingUntil = new Map<string, number>()
+  /** Events that were deferred for lack of room before anything was done for them. */
+  const notBegun = new Set<number>()
 
-  return async (taken, signal) => {
+  return async (given, signal) => {
+    const taken = notBegun.delete(given.id) ? { ...given, putOff: false } : given
+    // No turn is better than half a turn: without file descriptors the persona would be missing, or its changes would go unnoticed.
+    if (!parts.hasRoom()) {
+      if (isFirst(taken)) notBegun.add(taken.id)
+      return untilThereIsRoom(given)
+    }
     const live = parts.openLive(taken)
     const leave = parts.attend(taken)
     try {
-      await inline('agent_begin', taken, signal)
+      // Once per event: the hook costs money, and a retry is not another event.
+      if (isFirst(taken)) await inline('agent_begin', taken, signal)
       const { last, before } = await ask(taken, live, signal)
       const outcome = outcomeOf(taken, last, before, signal)
       if (outcome.type !== 'done' && outcome.type !== 'failed') return outcome
-      // Nobody waits for their answer until a hook has run, and a kill in it does not undo the turn.
+      // The answer does not wait for the hook, and a kill during the hook does not undo the turn.
       return { ...outcome, afterwards: () => inline('agent_stop', taken, signal) }
     } finally {
       await leave()
@@ -56,70 +67,97 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
     }
   }
 
-  /** A run of its own, for the sake of what it does; what it says goes nowhere, and how it ends changes nothing. */
+  /** Uses up none of its attempts and retries, because nothing was run. */
+  function untilThereIsRoom(taken: Taken<NewEvent>, backend = ''): Outcome {
+    const until = clock.now() + roomEveryMs * (0.75 + parts.chance() / 2)
+    const why = 'no-room'
+    emit({ type: 'turn-put-off', id: taken.id, lane: taken.lane, why, until })
+    return { type: 'later', at: until, followUps: parts.deliveries(taken, { type: 'put-off', why, backend, until }) }
+  }
+
+  /** A separate run for its side effects. Its answer is dropped, and its end changes nothing. */
   async function inline(name: InlineHook, taken: Taken<NewEvent>, signal: AbortSignal): Promise<void> {
     if (taken.item.what.kind === 'hook' || signal.aborted) return
     try {
       const event = await parts.hook(name)
-      if (event !== null) await runHook(event, taken, signal)
+      if (event !== null) await runHook(name, event, taken, signal)
     } catch (error) {
-      tell({ type: 'workspace-trouble', file: 'agents.md', why: `the hook ${name} broke: ${String(error)}` })
+      emit({ type: 'workspace-trouble', file: 'agents.md', why: `the hook ${name} failed: ${String(error)}` })
     }
   }
 
-  async function runHook(event: NewEvent, taken: Taken<NewEvent>, signal: AbortSignal): Promise<void> {
-    // A lane for each turn: two that run side by side must not share a session.
-    const lane = `${event.lane}:${taken.id}`
-    const [candidate] = rested(parts.route(lane, 'hook', event.wish))
-    // And a key: what it says by a tool must not be taken for what the turn itself has said already.
+  async function runHook(
+    name: InlineHook,
+    event: NewEvent,
+    taken: Taken<NewEvent>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const lane = hookLane(name, taken.id)
+    const [candidate] = coolingDownLast(parts.route(lane, 'hook', event.modelOverride))
+    // It needs its own key too: what it sends with a tool must not be taken for something the turn has sent already.
     const key = `${taken.key}#${lane}`
-    const fresh = { ...taken, lane, key, item: event, attempt: 1, retries: 0, interrupted: false, earlier: [] }
+    const fresh = {
+      ...taken,
+      lane,
+      key,
+      item: event,
+      attempt: 1,
+      retries: 0,
+      interrupted: false,
+      putOff: false,
+      earlier: [],
+    }
     const leave = parts.attend(fresh)
     try {
-      await attempt(fresh, candidate, unseen, signal)
+      await attempt(fresh, candidate, noLive, signal)
       await parts.sessions.forget(lane, candidate.backend.name)
     } finally {
       await leave()
     }
   }
 
-  /** One after the other, as long as the reason is one that another backend does not have. */
+  /** Asks one backend after the other, as long as the failure is one that another backend may not have. */
   async function ask(taken: Taken<NewEvent>, live: Live, signal: AbortSignal) {
     const before: Failed[] = []
-    const [first, ...others] = rested(parts.route(taken.lane, taken.item.what.kind, taken.item.wish))
-    let last = await attempt(taken, first, live, signal)
+    const [first, ...others] = coolingDownLast(parts.route(taken.lane, taken.item.what.kind, taken.item.modelOverride))
+    const run = async (candidate: Candidate) => {
+      const done = await attempt(taken, candidate, live, signal)
+      if (done.ended.ok) cooldowns.end(done.backend)
+      const why = signal.aborted ? null : reasonToMove(taken, done)
+      // Without a fallback it is asked in any case.
+      if (why !== null && why !== 'crashed' && others.length > 0)
+        cooldowns.begin(done.backend, why, untilOf(done.ended))
+      return { done, why }
+    }
+    let { done: last, why } = await run(first)
     for (const next of others) {
       const { ended } = last
-      if (ended.ok || signal.aborted) break
-      const failed = { ...last, ended }
-      const why = reasonToMove(taken, failed)
-      if (why === null) break
-      tell({ type: 'turn-moved', id: taken.id, lane: taken.lane, from: last.backend, to: next.backend.name, why })
-      before.push(failed)
-      last = await attempt(taken, next, live, signal)
+      if (ended.ok || why === null) break
+      emit({ type: 'turn-moved', id: taken.id, lane: taken.lane, from: last.backend, to: next.backend.name, why })
+      before.push({ ...last, ended })
+      ;({ done: last, why } = await run(next))
     }
     return { last, before }
   }
 
-  /** Whoever is known to be at its limit comes last, if there is somebody else. */
-  function rested(candidates: readonly [Candidate, ...Candidate[]]): readonly [Candidate, ...Candidate[]] {
-    const rests = ({ backend }: Candidate) => (restingUntil.get(backend.name) ?? 0) > clock.now()
-    const [first, ...others] = [...candidates.filter(one => !rests(one)), ...candidates.filter(rests)]
+  /** Moves backends in cooldown to the end. */
+  function coolingDownLast(candidates: readonly [Candidate, ...Candidate[]]): readonly [Candidate, ...Candidate[]] {
+    const isCoolingDown = ({ backend }: Candidate) => cooldowns.isCoolingDown(backend.name)
+    const [first, ...others] = [...candidates.filter(one => !isCoolingDown(one)), ...candidates.filter(isCoolingDown)]
     return first ? [first, ...others] : candidates
   }
 
-  /** Null: another one would not fare better; and never after it has acted. */
-  function reasonToMove(taken: Taken<NewEvent>, { ended, acted, text, backend }: Failed): FailureReason | null {
-    if (acted) return null
+  /** Null: do not try another backend, because it would not do better or because this one has used a tool. */
+  function reasonToMove(taken: Taken<NewEvent>, { ended, acted, text, backend }: Attempt): FailureReason | null {
+    if (acted || ended.ok) return null
     switch (ended.why) {
       case 'rate-limited':
-        restingUntil.set(backend, ended.until ?? clock.now() + defaultRestMs)
-        return ended.why
       case 'not-installed':
       case 'not-logged-in':
         return ended.why
       case 'overloaded':
-        return taken.retries >= retries.most ? ended.why : null
+        // If it has not answered since its last cooldown, do not wait for it again.
+        return taken.retries >= retries.most || cooldowns.isWeak(backend) ? ended.why : null
       case 'crashed':
         return taken.retries >= retries.most && text === '' ? ended.why : null
       default:
@@ -128,35 +166,34 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
   }
 
   function outcomeOf(taken: Taken<NewEvent>, last: Attempt, before: readonly Failed[], signal: AbortSignal): Outcome {
-    const letters = (end: TurnEnd) => parts.letters(taken, end)
+    const deliveries = (end: TurnEnd) => parts.deliveries(taken, end)
     const { ended, sessionWasLost } = last
     if (ended.ok) {
       const instead = before.map(one => ({ backend: one.backend, why: one.ended.why }))
       const { backend } = last
-      return {
-        type: 'done',
-        followUps: letters({ type: 'answered', text: ended.text, backend, sessionWasLost, instead }),
-      }
+      const { type: _, ok: __, ...answer } = ended
+      return { type: 'done', followUps: deliveries({ type: 'answered', ...answer, backend, sessionWasLost, instead }) }
     }
     if (ended.why === 'stopped' || signal.aborted)
       return signal.reason === cutOff
         ? { type: 'cut' }
-        : { type: 'done', followUps: letters({ type: 'stopped', text: last.text }) }
+        : { type: 'done', followUps: deliveries({ type: 'stopped', text: last.text }) }
+    if (ended.why === 'no-room') return untilThereIsRoom(taken, last.backend)
     const failures = [...before, { ...last, ended }]
     const again = retryAt(taken, failures)
     if (again !== null) {
       const { at, retry, why, backend } = again
-      tell({ type: 'turn-put-off', id: taken.id, lane: taken.lane, why, until: at })
-      return { type: 'later', at, retry, followUps: letters({ type: 'put-off', why, backend, until: at }) }
+      emit({ type: 'turn-put-off', id: taken.id, lane: taken.lane, why, until: at })
+      return { type: 'later', at, retry, followUps: deliveries({ type: 'put-off', why, backend, until: at }) }
     }
-    // The one that was to answer tells more than the last stand-by, unless that one got further.
-    const { ended: told, backend } = last.acted ? { ...last, ended } : (before[0] ?? { ...last, ended })
-    const { why, detail, until } = told
+    // The failure of the first choice says more than that of the last fallback, unless the fallback got further.
+    const { ended: reported, backend } = last.acted ? { ...last, ended } : (before[0] ?? { ...last, ended })
+    const { why, detail, until } = reported
     const end = { type: 'failed', why, detail, backend, ...(until === undefined ? {} : { until }) } as const
-    return { type: 'failed', why, followUps: letters(end) }
+    return { type: 'failed', why, followUps: deliveries(end) }
   }
 
-  /** Only what passes by itself, and never after the agent has acted. */
+  /** Only for failures that pass by themselves, and never after the agent has used a tool. */
   function retryAt(taken: Taken<NewEvent>, failures: readonly Failed[]) {
     if (failures.some(one => one.acted)) return null
     const passing = failures.filter(
@@ -167,7 +204,7 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
       .map(({ ended, backend }) => ({ why: ended.why, at: ended.until ?? 0, backend }))
       .filter(({ why, at }) => why === 'rate-limited' && at > clock.now())
       .sort((a, b) => a.at - b.at)
-    // A limit of hours is waited for, however often; one of seconds that comes again and again is another kind of trouble.
+    // A limit of hours is always waited for. A limit of seconds that keeps coming back is a different problem, so it counts as a retry.
     if (soonest && soonest.at - clock.now() >= longWaitMs) return { ...soonest, retry: false }
     const [first] = passing
     if (!first || taken.retries >= retries.most) return null
@@ -176,3 +213,5 @@ export function openTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: Ab
     return { why: first.ended.why, at, backend: first.backend, retry: true }
   }
 }
+
+const untilOf = (ended: Ended): number | undefined => (ended.ok ? undefined : ended.until)

@@ -1,18 +1,16 @@
-// Turns with a backend that is told what to do, for tests: what it was asked, what is remembered, and how each end came out.
+// Turns with a scripted backend for tests. Records what the backend was asked, the stored sessions and how each turn ended.
 import type { AgentEvent, Backend, Ended, Live, Turn, TurnEnd } from '../base/agent.ts'
 import type { NewEvent } from '../base/event.ts'
-import type { Said } from '../base/history.ts'
+import type { PastMessage } from '../base/history.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { Session, Sessions } from '../base/sessions.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { type InlineHook, openTurns, type TurnParts } from './turn.ts'
+import { openCooldowns } from './route.ts'
+import { createTurns, type InlineHook, type TurnParts } from './turn.ts'
 
 export const now = 1_000_000
-const clock: Clock = {
-  now: () => now,
-  sleep: (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve())),
-}
+const sleep: Clock['sleep'] = (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve()))
 
 export function memorySessions(): Sessions & { readonly kept: Map<string, Session> } {
   const kept = new Map<string, Session>()
@@ -22,12 +20,16 @@ export function memorySessions(): Sessions & { readonly kept: Map<string, Sessio
     find: async (lane, backend) => kept.get(keyOf(lane, backend)) ?? null,
     remember: async (lane, backend, id, confirmed) => {
       const known = kept.get(keyOf(lane, backend))
-      const rest = known?.id === id ? known : { through: 0, totals: null }
+      const rest = known?.id === id ? known : { through: 0, totals: null, received: null }
       kept.set(keyOf(lane, backend), { ...rest, id, confirmed })
     },
     advance(lane, backend, through, totals) {
       const known = kept.get(keyOf(lane, backend))
       if (known) kept.set(keyOf(lane, backend), { ...known, through, totals })
+    },
+    receive(lane, backend, received) {
+      const known = kept.get(keyOf(lane, backend))
+      if (known) kept.set(keyOf(lane, backend), { ...known, received })
     },
     forget: async (lane, backend) => void kept.delete(keyOf(lane, backend)),
   }
@@ -52,14 +54,20 @@ export const failure = (why: Extract<Ended, { ok: false }>['why'], extra: { unti
   ...extra,
 })
 
-export function openTestTurns(
+export function createTestTurns(
   script: Script,
   given: {
     takesSessionIds?: boolean
-    history?: readonly Said[]
+    hasRoom?: () => boolean
+    systemPrompt?: () => Promise<string>
+    history?: readonly PastMessage[]
     settings?: Partial<ReturnType<TurnParts['settings']>>
     standBys?: readonly Backend[]
     cut?: boolean
+    backend?: Backend
+    model?: string | null
+    newSessionId?: () => string
+    compose?: TurnParts['compose']
     hooks?: Partial<Record<InlineHook, string>>
     happened?: (what: string) => void
   } = {},
@@ -70,7 +78,10 @@ export function openTestTurns(
   const shown: string[] = []
   const keys: string[] = []
   const sessions = memorySessions()
-  const backend: Backend = {
+  let waited = 0
+  const clock: Clock = { now: () => now + waited, sleep }
+  const cooldowns = openCooldowns(clock, signal => signals.push(signal))
+  const backend: Backend = given.backend ?? {
     name: 'scripted',
     takesSessionIds: given.takesSessionIds ?? true,
     check: async () => ({ ok: true, detail: '' }),
@@ -82,13 +93,18 @@ export function openTestTurns(
     prepare: async () => undefined,
   }
   let ids = 0
-  const take = openTurns({
-    route: () => [{ backend, model: 'm' }, ...(given.standBys ?? []).map(one => ({ backend: one, model: null }))],
+  const take = createTurns({
+    route: () => [
+      { backend, model: given.model === undefined ? 'm' : given.model },
+      ...(given.standBys ?? []).map(one => ({ backend: one, model: null })),
+    ],
     sessions,
     clock,
+    cooldowns,
     chance: () => 0.5,
-    tell: signal => signals.push(signal),
-    newSessionId: () => `chosen-${++ids}`,
+    hasRoom: given.hasRoom ?? (() => true),
+    emit: signal => signals.push(signal),
+    newSessionId: given.newSessionId ?? (() => `chosen-${++ids}`),
     settings: () => ({
       maxTurns: 25,
       allowedTools: ['Read'],
@@ -99,13 +115,8 @@ export function openTestTurns(
       timezone: () => 'UTC',
       ...given.settings,
     }),
-    systemPrompt: async () => 'the system prompt',
-    compose: ({ event, earlier, history, interrupted }) =>
-      [
-        ...history.map(said => `H:${said.text}`),
-        ...(interrupted ? ['INTERRUPTED'] : []),
-        ...[...earlier, event].map(({ what }) => ('text' in what ? what.text : what.instruction)),
-      ].join('\n'),
+    systemPrompt: given.systemPrompt ?? (async () => 'the system prompt'),
+    compose: given.compose ?? plainly,
     history: (_, after) => (after === 0 ? (given.history ?? []) : []),
     isCut: () => given.cut ?? false,
     openLive: (): Live => ({
@@ -132,13 +143,26 @@ export function openTestTurns(
       given.happened?.('attended')
       return async () => given.happened?.('left')
     },
-    letters: (_, end) => {
+    deliveries: ({ item }, end) => {
       ends.push(end)
-      return [{ box: 'out', lane: 'l', key: 'k', item: end }]
+      return [{ queue: 'out', lane: JSON.stringify(item.replyTo), key: 'k', item: end }]
     },
   })
-  return { take, asked, ends, signals, shown, keys, sessions }
+  const wait = (ms: number) => {
+    waited += ms
+  }
+  return { take, asked, ends, signals, shown, keys, sessions, cooldowns, wait }
 }
+
+const plainly: TurnParts['compose'] = ({ event, earlier, received, history, interrupted }) =>
+  [
+    ...history.map(said => `H:${said.text}`),
+    ...(interrupted ? ['INTERRUPTED'] : []),
+    ...(received === 'nothing' ? [] : ['HEARD']),
+    ...(received === 'all' ? [] : [...earlier, event]).map(({ what }) =>
+      'text' in what ? what.text : what.instruction,
+    ),
+  ].join('\n')
 
 export const taken = (given: Partial<Taken<NewEvent>> & { text?: string } = {}): Taken<NewEvent> => ({
   id: 1,
@@ -149,6 +173,7 @@ export const taken = (given: Partial<Taken<NewEvent>> & { text?: string } = {}):
   attempt: 1,
   retries: 0,
   interrupted: false,
+  putOff: false,
   earlier: [],
   ...given,
 })

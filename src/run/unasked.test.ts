@@ -1,43 +1,43 @@
 // Turns that nobody asked for: jobs, hooks and webhooks, and the hooks around every turn.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Happening, NewEvent } from '../base/event.ts'
-import { answer, failure, messageOf, never, openTestTurns, taken } from './turns.fixture.ts'
+import type { EventPayload, NewEvent } from '../base/event.ts'
+import { answer, createTestTurns, failure, messageOf, never, taken } from './turns.fixture.ts'
 
-const job = (what: Happening): NewEvent => ({ key: 'k', lane: 'cron:x', what, replyTo: null, source: 'cron' })
-const said = [{ id: 'm', role: 'user', text: 'earlier', at: 0, ok: true, state: 'answered' }] as const
+const job = (what: EventPayload): NewEvent => ({ key: 'k', lane: 'cron:x', what, replyTo: null, source: 'cron' })
 
-// Feature: discord-claude-gateway, Property 18: Non-message events use instruction as prompt
-test('a heartbeat or a cron job is run with its instruction as the prompt, and the same system prompt', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom('heartbeat', 'cron'), fc.string(), async (kind, instruction) => {
-      const { take, asked } = openTestTurns(() => answer('x'), { history: said })
-      await take(taken({ lane: 'cron:x', item: job({ kind, name: 'x', instruction }) }), never)
-      expect(asked).toMatchObject([{ prompt: instruction, systemPrompt: 'the system prompt' }])
-    }),
-    { numRuns: 100 },
-  )
+test('a job gets no history', async () => {
+  const history = [{ id: 'm', role: 'user', text: 'earlier', at: 0, ok: true, state: 'answered' }] as const
+  const { take, asked } = createTestTurns(() => answer('x'), { history })
+  await take(taken({ lane: 'cron:x', item: job({ kind: 'cron', name: 'x', instruction: 'do it' }) }), never)
+  expect(asked).toMatchObject([{ prompt: 'do it' }])
 })
 
-test('a job begins each run in a new session, and goes on in it after it was cut off', async () => {
-  const { take, asked } = openTestTurns(turn => answer('x', turn.session?.id ?? 's'))
+test('a job starts each run in a new session, and continues in it after an interruption', async () => {
+  const { take, asked } = createTestTurns(turn => answer('x', turn.session?.id ?? 's'))
   const run = (given = {}) =>
     take(taken({ lane: 'cron:x', item: job({ kind: 'cron', name: 'x', instruction: 'do it' }), ...given }), never)
   await run()
   await run()
   await run({ attempt: 2, interrupted: true })
-  await run({ retries: 1 })
+  // A stop in good order takes the attempt back.
+  await run({ attempt: 1, interrupted: true })
+  await run({ retries: 1, putOff: true })
+  // Put off until a usage limit ends, which counts as no retry.
+  await run({ putOff: true })
   expect(asked.map(turn => turn.session)).toEqual([
     { id: 'chosen-1', resume: false },
     { id: 'chosen-2', resume: false },
+    { id: 'chosen-2', resume: true },
+    { id: 'chosen-2', resume: true },
     { id: 'chosen-2', resume: true },
     { id: 'chosen-2', resume: true },
   ])
 })
 
 // Feature: discord-claude-gateway, Property 26: Lifecycle hooks fire for every event
-test('agent_begin runs before and agent_stop after every event but a hook, whatever becomes of it', async () => {
-  const kinds: readonly Happening[] = [
+test('agent_begin runs before and agent_stop after every event except a hook, for every outcome', async () => {
+  const kinds: readonly EventPayload[] = [
     messageOf('hello').what,
     { kind: 'heartbeat', name: 'x', instruction: 'main' },
     { kind: 'cron', name: 'x', instruction: 'main' },
@@ -49,7 +49,7 @@ test('agent_begin runs before and agent_stop after every event but a hook, whate
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...kinds), fc.boolean(), fc.boolean(), async (what, ok, hookFails) => {
       const happened: string[] = []
-      const { take, asked, ends, keys } = openTestTurns(
+      const { take, asked, ends, keys } = createTestTurns(
         ({ prompt }) => {
           happened.push(prompt)
           const isHook = prompt === 'before' || prompt === 'after'
@@ -74,8 +74,8 @@ test('agent_begin runs before and agent_stop after every event but a hook, whate
   )
 })
 
-test('a hook that breaks changes nothing about the turn, and is told', async () => {
-  const { take, ends, signals } = openTestTurns(
+test('a failing hook does not change the turn, and is reported', async () => {
+  const { take, ends, signals } = createTestTurns(
     ({ prompt }) => {
       if (prompt !== 'hello') throw new Error('no such thing')
       return answer('done')
@@ -88,11 +88,22 @@ test('a hook that breaks changes nothing about the turn, and is told', async () 
   expect(signals.filter(({ type }) => type === 'workspace-trouble')).toHaveLength(2)
 })
 
-test('an event that is put off is not over, so that agent_stop waits for its end', async () => {
-  const { take } = openTestTurns(({ prompt }) => (prompt === 'hello' ? [failure('overloaded')] : answer('done')), {
+test('a deferred event is not over, so agent_stop waits for its end', async () => {
+  const { take } = createTestTurns(({ prompt }) => (prompt === 'hello' ? [failure('overloaded')] : answer('done')), {
     hooks: { agent_stop: 'after' },
   })
   const outcome = await take(taken(), never)
   expect(outcome.type).toBe('later')
   expect('afterwards' in outcome).toBe(false)
+})
+
+test('agent_begin runs once per event: not again for a retry, nor after an interruption', async () => {
+  for (const given of [{ putOff: true }, { retries: 2, putOff: true }, { interrupted: true, attempt: 2 }]) {
+    const { take, asked } = createTestTurns(() => answer('done'), {
+      hooks: { agent_begin: 'before', agent_stop: 'after' },
+    })
+    const outcome = await take(taken(given), never)
+    if (outcome.type === 'done') await outcome.afterwards?.()
+    expect(asked.map(({ prompt }) => prompt.split('\n').at(-1))).toEqual(['hello', 'after'])
+  }
 })

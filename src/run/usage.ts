@@ -1,15 +1,16 @@
-// What a turn alone has used, where the backend counts for the whole session.
+// Usage of a single turn, for backends that report totals of the whole session.
 import type { AgentEvent, Usage } from '../base/agent.ts'
 
-export type UsageTold = Extract<AgentEvent, { type: 'usage' }>
+export type UsageReport = Extract<AgentEvent, { type: 'usage' }>
 
-/** `before`: what the session had used up before this turn; null: not known, `nothing`: it is new. */
+/** `before`: what the session had used before this turn; null: unknown; `nothing`: the session is new. */
 export function usageOfTurn(
-  told: UsageTold,
+  report: UsageReport,
   before: Usage | null,
 ): { readonly turn: Usage; readonly totals: Usage | null } {
-  if (told.of === 'turn') return { turn: told.usage, totals: null }
-  return { turn: difference(told.usage, before), totals: told.usage }
+  // The totals that a session reports at its end include interrupted turns, so these are added up too.
+  if (report.of === 'turn') return { turn: report.usage, totals: before && sum(before, report.usage) }
+  return { turn: difference(report.usage, before), totals: report.usage }
 }
 
 export const nothing: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 }
@@ -22,3 +23,9 @@ function difference(total: Usage, before: Usage | null): Usage {
     costUsd: total.costUsd === null || before === null ? null : spent(total.costUsd, before.costUsd ?? 0),
   }
 }
+
+const sum = (a: Usage, b: Usage): Usage => ({
+  inputTokens: a.inputTokens + b.inputTokens,
+  outputTokens: a.outputTokens + b.outputTokens,
+  costUsd: a.costUsd === null ? null : a.costUsd + (b.costUsd ?? 0),
+})

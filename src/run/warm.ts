@@ -1,31 +1,30 @@
-// A CLI that stays up between turns: what it must be able to do, and the backend made of it and the one-process-per-turn way.
+// Warm mode: turns run on a process that stays up between them, and fall back to cold mode when that fails.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentEvent, FailureReason, Turn } from '../base/agent.ts'
-import { failed, stopped } from './ends.ts'
-import type { Host } from './host.ts'
-import type { Pool } from './pool.ts'
-import { descendants, isAlive } from './proc.ts'
-import { type RunningProcess, signalOne } from './process.ts'
-import { cutOff, TimedOut } from './watch.ts'
+import { failed, stopped } from './outcomes.ts'
+import type { Host, Pool } from './pool.ts'
+import type { RunningProcess } from './process.ts'
+import { cutOff, TimedOut } from './timeouts.ts'
 
-export type { Host } from './host.ts'
+export type { Host } from './pool.ts'
 
-/** What is particular to one CLI when it stays up. */
+/** What is specific to one CLI in warm mode. */
 export interface Warm {
   /** Whether a process holds one session, or all of them side by side. */
   readonly serves: 'one-session' | 'all-sessions'
-  /** Everything that a running process cannot be told anew: when it differs, the process is replaced. */
+  /** Everything that cannot be changed in a running process. When it differs, the process is replaced. */
   fixed(turn: Turn): unknown
-  /** Resolves when it can take turns. Rejects if it does not come up, having ended what it started. */
-  open(ground: Ground, turn: Turn, signal: AbortSignal): Promise<Host>
+  /** Resolves when it can take turns. Rejects if it does not start, after ending everything it started. */
+  open(host: HostContext, turn: Turn, signal: AbortSignal): Promise<Host>
 }
 
-/** What a host stands on. */
-export interface Ground {
-  /** A folder of its own for as long as it lives; holds the system prompt of `turn` and the dialect's files. */
+/** What a host gets from the gateway. */
+export interface HostContext {
+  /** Its own folder for as long as it lives, with the system prompt of `turn` and the dialect's files. */
   readonly dir: string
   /** The environment it gets, before the dialect's own variables. */
   readonly inherited: Readonly<Record<string, string>>
-  /** Goes with the gateway, however that ends. */
+  /** The process ends with the gateway, even if the gateway is killed. */
   start(args: readonly string[], env: Readonly<Record<string, string>>): RunningProcess
 }
 
@@ -38,12 +37,12 @@ export interface WarmParts {
   open(turn: Turn, signal: AbortSignal): Promise<Host>
   /** One process for this turn alone. */
   readonly cold: Run
-  /** How long an interrupted turn may take to end before its process is ended. */
+  /** How long an interrupted turn may take to end before its process is killed. */
   readonly graceMs?: number
 }
 
-/** Failures of the warm way itself: nothing was said or done yet, so the cold way may try. */
-const ofTheWay: readonly FailureReason[] = ['crashed', 'unreadable', 'not-installed']
+/** Failures of warm mode itself. If nothing was said or done yet, cold mode may try. */
+const warmFailures: readonly FailureReason[] = ['crashed', 'unreadable', 'not-installed']
 
 export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmParts): {
   readonly run: Run
@@ -52,15 +51,16 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
   const kindOf = (turn: Turn) => ({
     backend: name,
     session: warm.serves === 'all-sessions' ? '' : (turn.session?.id ?? ''),
+    turnOf: turn.session?.resume ? turn.session.id : '',
     fixed: JSON.stringify(sorted(warm.fixed(turn))),
     open: (signal: AbortSignal) => open(turn, signal),
   })
 
-  /** What one that holds all sessions tells of a turn is that turn's affair, as long as it lives. */
+  /** If a host for all sessions is still running, a failure it reports concerns that turn only. */
   const isSharedAndUp = async ({ gone }: Host): Promise<boolean> =>
-    warm.serves === 'all-sessions' && (await Promise.race([gone.then(() => false), soon().then(() => true)]))
+    warm.serves === 'all-sessions' && (await Promise.race([gone.then(() => false), sleep(200, true)]))
 
-  /** Sessions whose turn a shared host did not let go of: nobody else takes them up before it is gone. */
+  /** Sessions whose turn a shared host did not release. No other process may use them before that host is gone. */
   const stuck = new Map<string, Host>()
 
   async function unstick(session: string): Promise<void> {
@@ -80,7 +80,7 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
     let spoke = false
     let usable = false
     let cause = ''
-    const patience = givingUp(signal, graceMs)
+    const patience = waitAfterAbort(signal, graceMs)
     const events = lease.host.run(turn, signal)[Symbol.asyncIterator]()
     try {
       for (;;) {
@@ -93,15 +93,16 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
           if (warm.serves === 'one-session') lease.rename(session)
         }
         if (event.type !== 'ended') {
-          spoke = true
-          yield event
+          // After an abort only the end matters, and which session it was.
+          if (!signal.aborted || (event.type === 'started' && !spoke)) yield event
+          spoke ||= event.type !== 'alive' && event.type !== 'trouble'
           continue
         }
         usable =
-          goesOn(signal) &&
+          keepsProcess(signal) &&
           (event.ok || event.why !== 'not-logged-in') &&
-          (signal.aborted || event.ok || !ofTheWay.includes(event.why) || (await isSharedAndUp(lease.host)))
-        if (!usable && !spoke && !signal.aborted && !event.ok && ofTheWay.includes(event.why)) {
+          (signal.aborted || event.ok || !warmFailures.includes(event.why) || (await isSharedAndUp(lease.host)))
+        if (!usable && !spoke && !signal.aborted && !event.ok && warmFailures.includes(event.why)) {
           cause = event.detail
           break
         }
@@ -116,10 +117,10 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
       patience.clear()
       if (usable) lease.release()
       else lease.discard()
-      // The consumer may have walked away in the middle.
+      // The consumer may have stopped reading in the middle.
       void events.return?.()
     }
-    // Also out of the way before another process takes up the same session.
+    // It must be gone before another process uses the same session.
     if (warm.serves === 'one-session') await lease.host.gone
     for await (const event of cold(turn, signal)) yield withCause(event, cause)
   }
@@ -133,21 +134,21 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
   }
 }
 
-/** The second to crash may only be able to say that the first has left the session half made. */
+/** The second crash may only be caused by a session that the first one left incomplete, so both are reported. */
 const withCause = (event: AgentEvent, cause: string): AgentEvent =>
   event.type === 'ended' && !event.ok && event.why === 'crashed' && !['', event.detail].includes(cause)
-    ? { ...event, detail: `${cause}; and then: ${event.detail}` }
+    ? { ...event, detail: `${cause}; then: ${event.detail}` }
     : event
 
-/** Only a person who stops a turn wants to go on with the same process. */
-const goesOn = ({ reason }: AbortSignal) => reason !== cutOff && !(reason instanceof TimedOut)
+/** The process is kept only if a person stopped the turn, not the gateway or a timeout. */
+const keepsProcess = ({ reason }: AbortSignal) => reason !== cutOff && !(reason instanceof TimedOut)
 
-/** An interruption that is not taken within the grace is not waited for any longer. */
-function givingUp(signal: AbortSignal, graceMs: number) {
+/** Stops waiting for an interrupted turn after the grace period. */
+function waitAfterAbort(signal: AbortSignal, graceMs: number) {
   const { promise: over, resolve } = Promise.withResolvers<'over'>()
   let timer: NodeJS.Timeout | undefined
   const begin = () => {
-    timer = setTimeout(() => resolve('over'), goesOn(signal) ? graceMs : 0)
+    timer = setTimeout(() => resolve('over'), keepsProcess(signal) ? graceMs : 0)
   }
   signal.addEventListener('abort', begin, { once: true })
   if (signal.aborted) begin()
@@ -160,23 +161,21 @@ function givingUp(signal: AbortSignal, graceMs: number) {
   }
 }
 
-/** How long others may go on with a host that one of its sessions waits to get away from. */
+/** How long the other sessions may continue on a host that a stuck session waits to see gone. */
 const stuckMs = 10_000
 
-const soon = () => new Promise<void>(resolve => setTimeout(resolve, 200))
+const silent = failed('crashed', 'it stopped without reporting an end')
 
-const silent = failed('crashed', 'it fell silent without an end')
-
-/** Lets a process leave by itself for a moment, then ends it; what it started goes with it. */
+/** Gives a process a moment to exit by itself, then kills it. */
 export async function leave(child: RunningProcess, patienceMs = 1500): Promise<void> {
-  const below = child.pid === null ? [] : descendants(child.pid)
   child.endInput()
   const patience = setTimeout(() => child.kill(), patienceMs)
   await child.end
   clearTimeout(patience)
-  for (const pid of below) if (isAlive(pid)) signalOne(pid, 'SIGKILL')
 }
 
-/** Two turns that ask for the same are the same, in whatever order they say so. */
-const sorted = (wishes: unknown): unknown =>
-  typeof wishes === 'object' && wishes !== null ? Object.entries(wishes).sort(([a], [b]) => (a < b ? -1 : 1)) : wishes
+/** Sorted keys, so that equal options compare equal in any order. */
+const sorted = (options: unknown): unknown =>
+  typeof options === 'object' && options !== null
+    ? Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1))
+    : options

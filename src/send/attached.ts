@@ -1,4 +1,4 @@
-// Files that the agent sends along: those of the workspace that its answer links to, and no others.
+// Files that the agent sends along: workspace files that its answer links to, and no others.
 import { realpathSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -6,11 +6,10 @@ import type { Download } from '../base/attachments.ts'
 import { isPrivateFile } from '../base/config-files.ts'
 
 export interface Attached {
-  /** Paths within the workspace, each once. */
   linkedIn(text: string): readonly string[]
-  /** A path within the workspace that may leave it. */
+  /** Whether a path within the workspace may be sent. */
   maySend(path: string): boolean
-  /** Null: it is not there any more, or may not be sent. */
+  /** Null: it no longer exists, or may not be sent. */
   read(path: string): Promise<Uint8Array | null>
   /** The same, for a page. */
   download(path: string): Promise<Download | null>
@@ -18,20 +17,20 @@ export interface Attached {
 
 const most = { files: 10, bytes: 10 * 1024 * 1024 }
 
-export function openAttached(workspace: string): Attached {
-  /** Where it really is; null: nothing that may leave. */
+export function createAttached(workspace: string): Attached {
+  /** The real path; null: it may not be sent. */
   const find = (path: string): string | null => {
     if (isAbsolute(path) || isPrivateFile(path)) return null
     try {
       const root = realpathSync(workspace)
       const file = realpathSync(resolve(root, path))
       const inside = relative(root, file)
-      // A link may lead elsewhere in the workspace, but neither out of it nor to what is hidden.
+      // A symbolic link may lead elsewhere in the workspace, but neither out of it nor to a private file.
       if (inside.startsWith('..') || isAbsolute(inside) || isPrivateFile(inside)) return null
       const { size } = statSync(file)
       return statSync(file).isFile() && size > 0 && size <= most.bytes ? file : null
     } catch {
-      return null // It is not there.
+      return null // It does not exist.
     }
   }
   const read = async (path: string): Promise<Uint8Array | null> => {
@@ -60,7 +59,7 @@ async function* once<T>(value: T) {
   yield value
 }
 
-/** The targets of markdown links and pictures that can only be paths. Linear: an answer may hold anything, and blocks us all. */
+/** The targets of markdown links and images that can only be paths. Linear, because an answer may contain anything. */
 function targetsIn(text: string): readonly string[] {
   return [...text.matchAll(/\]\(([^()\n]+)\)/g)].flatMap(([, between = '']) => {
     const target = between.trim().replace(/^<|>$/g, '')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { ChatAdapter, Outgoing } from '../base/chat.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Signal } from '../base/signal.ts'
-import { openDrafts } from './draft.ts'
+import { createDrafts } from './draft.ts'
 
 const place = { chat: 'chat', conversation: 'room' }
 const event = (replyTo: NewEvent['replyTo'] = place) => ({
@@ -21,7 +21,7 @@ const event = (replyTo: NewEvent['replyTo'] = place) => ({
 /** Sleeps end when the test says so. */
 function setup(post: (message: Outgoing) => Promise<void> = async () => undefined, editEveryMs: number | null = 100) {
   const shown: string[] = []
-  const told: Signal[] = []
+  const emitted: Signal[] = []
   let sleepers: (() => void)[] = []
   let typing = 0
   const show = async (message: Outgoing) => {
@@ -52,25 +52,25 @@ function setup(post: (message: Outgoing) => Promise<void> = async () => undefine
         signal.addEventListener('abort', () => resolve())
       }),
   }
-  const open = openDrafts(new Map([['chat', chat]]), clock, signal => told.push(signal))
+  const open = createDrafts(new Map([['chat', chat]]), clock, signal => emitted.push(signal))
   const settle = () => new Promise(resolve => setTimeout(resolve, 0))
   return {
     open,
     shown,
-    told,
+    emitted,
     typing: () => typing,
     settle,
     async tick() {
       await settle()
-      const waking = sleepers
+      const triggers = sleepers
       sleepers = []
-      for (const wake of waking) wake()
+      for (const wake of triggers) wake()
       await settle()
     },
   }
 }
 
-test('an empty draft says that it has begun; then one edit per pause, with all that came meanwhile', async () => {
+test('an empty draft comes first, then one edit per pause with everything new', async () => {
   const stage = setup()
   const live = stage.open(event())
   await stage.settle()
@@ -102,7 +102,7 @@ test('after close nothing more is shown, and typing has ended', async () => {
   expect(stage.typing()).toBe(0)
 })
 
-test('close waits for the edit that is under way, so that it cannot overtake the final', async () => {
+test('close waits for the running edit, so that it cannot arrive after the final', async () => {
   const gate = Promise.withResolvers<void>()
   const stage = setup(() => gate.promise)
   const live = stage.open(event())
@@ -117,18 +117,18 @@ test('close waits for the edit that is under way, so that it cannot overtake the
   await closing
 })
 
-test('a draft that the platform refuses is told and does no harm', async () => {
+test('a draft that the platform refuses is reported and does no harm', async () => {
   const stage = setup(async () => {
     throw new Error('no permission')
   })
   const live = stage.open(event())
   await stage.settle()
-  expect(stage.told).toEqual([{ type: 'draft-lost', place, why: 'no permission' }])
+  expect(stage.emitted).toEqual([{ type: 'draft-lost', place, why: 'no permission' }])
   live.text('x')
   await live.close()
 })
 
-test('without edits, or without anybody to show it to, nothing is shown', async () => {
+test('on a platform without edits, or with nobody to show it to, nothing is shown', async () => {
   const noEdits = setup(undefined, null)
   const live = noEdits.open(event())
   live.text('x')

@@ -1,26 +1,27 @@
-// The live draft: what the agent has said so far, shown at the platform's pace. It may lose anything; finals may not.
+// The live draft: the answer so far, shown at the platform's pace. Drafts may be lost; finals may not.
 
 import type { Live } from '../base/agent.ts'
 import type { ChatAdapter, MessageRef, Outgoing } from '../base/chat.ts'
+import { errorText } from '../base/error-text.ts'
 import { isBackground, type NewEvent, type Place } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
-import type { Tell } from '../base/signal.ts'
+import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 
 type Action = NonNullable<Outgoing['action']>
 
 const silent: Live = { text: () => undefined, action: () => undefined, close: async () => undefined }
 
-/** A live view for each event; a silent one where nobody waits for the answer, which may turn out to be silence. */
-export function openDrafts(chats: ReadonlyMap<string, ChatAdapter>, clock: Clock, tell: Tell) {
+/** A live view for each event. Silent for background events: nobody waits, and there may be no answer. */
+export function createDrafts(chats: ReadonlyMap<string, ChatAdapter>, clock: Clock, emit: Emit) {
   return ({ key, lane, item: { replyTo, what } }: Pick<Taken<NewEvent>, 'key' | 'lane' | 'item'>): Live => {
     const chat = replyTo ? chats.get(replyTo.chat) : undefined
     if (!chat || !replyTo || isBackground(lane)) return silent
-    return openDraft(chat, replyTo, what.kind === 'message' ? what.id : null, `${key}#draft`, clock, tell)
+    return openDraft(chat, replyTo, what.kind === 'message' ? what.id : null, `${key}#draft`, clock, emit)
   }
 }
 
-function openDraft(chat: ChatAdapter, place: Place, about: string | null, key: string, clock: Clock, tell: Tell): Live {
+function openDraft(chat: ChatAdapter, place: Place, about: string | null, key: string, clock: Clock, emit: Emit): Live {
   const over = new AbortController()
   const actions: Action[] = []
   let text = ''
@@ -35,7 +36,7 @@ function openDraft(chat: ChatAdapter, place: Place, about: string | null, key: s
     if (posted.type === 'posted') ref = posted.ref
   }
 
-  /** Runs while there is news, one step per pause; what comes meanwhile is shown together. */
+  /** Runs while there is something new, one step per pause. News that arrives during a pause is shown together. */
   const keepShowing = async () => {
     try {
       while (!over.signal.aborted && (actions.length > 0 || text !== shown)) {
@@ -47,20 +48,19 @@ function openDraft(chat: ChatAdapter, place: Place, about: string | null, key: s
         await clock.sleep(chat.limits.editEveryMs ?? 0, over.signal)
       }
     } catch (error) {
-      if (!over.signal.aborted)
-        tell({ type: 'draft-lost', place, why: error instanceof Error ? error.message : String(error) })
+      if (!over.signal.aborted) emit({ type: 'draft-lost', place, why: errorText(error) })
     } finally {
       showing = null
     }
   }
   const nudge = () => {
-    // Without news `keepShowing` would be over before `showing` holds it, and nothing would be shown ever after.
+    // Without news, `keepShowing` would end before `showing` is assigned, and nothing would ever be shown again.
     const news = actions.length > 0 || text !== shown
     if (news && chat.limits.editEveryMs !== null && !over.signal.aborted) showing ??= keepShowing()
   }
 
-  void chat.typing(place, over.signal).catch(error => tell({ type: 'draft-lost', place, why: String(error) }))
-  // An empty draft first: it says that the answer has begun.
+  void chat.typing(place, over.signal).catch(error => emit({ type: 'draft-lost', place, why: String(error) }))
+  // An empty draft first: it shows that the answer has started.
   nudge()
   return {
     text(delta: string) {

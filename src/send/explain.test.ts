@@ -1,4 +1,4 @@
-// People learn what kind of trouble there is and what they can do, and nothing about the machine.
+// People learn what kind of problem there is and what they can do, and nothing about the machine.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { FailureReason } from '../base/agent.ts'
@@ -13,10 +13,12 @@ const failures: Record<FailureReason, true> = {
   'rate-limited': true,
   overloaded: true,
   refused: true,
+  'unknown-model': true,
   'timed-out': true,
   'max-turns': true,
   crashed: true,
   unreadable: true,
+  'no-room': true,
   stopped: true,
 }
 const reasons = Object.keys(failures) as FailureReason[]
@@ -34,12 +36,16 @@ const refusals: Record<RefusalReason, true> = {
   cancelled: true,
 }
 
-// ---- what errors hold that nobody may see ----
+// ---- parts of errors that nobody may see ----
 
 const secret = 'correct horse battery'
 const word = fc.stringMatching(/^[a-z]{1,9}$/)
 const name = fc.stringMatching(/^[A-Z][a-z]{2,9}Error$/)
+const file = fc.array(word, { minLength: 1, maxLength: 4 }).map(parts => `${parts.join('/')}.ts`)
 const path = fc.oneof(
+  // As compilers and stack traces print them: relative to the folder of the program.
+  fc.tuple(file, fc.nat(999), fc.nat(99)).map(([name, line, column]) => `src/${name}:${line}:${column}`),
+  fc.tuple(file, fc.nat(999)).map(([name, line]) => `./${name}:${line}`),
   fc.array(word, { minLength: 2, maxLength: 5 }).map(parts => `/${parts.join('/')}.ts`),
   fc.array(word, { minLength: 2, maxLength: 5 }).map(parts => `D:\\${parts.join('\\')}.ts`),
 )
@@ -48,6 +54,9 @@ const key = fc.oneof(
   fc.stringMatching(/^ghp_[A-Za-z0-9]{36}$/),
   fc.stringMatching(/^xoxb-[0-9]{10}-[a-zA-Z]{12}$/),
   fc.stringMatching(/^[MN][A-Za-z0-9]{23}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}$/),
+  fc.stringMatching(/^(?:xai|gsk|pplx|whsec|tvly|r8|dop_v1|SG)[-_.][A-Za-z0-9]{20,28}$/),
+  // No known prefix, but nobody writes such a word by hand.
+  fc.stringMatching(/^[a-z]{4}[A-Z]{4}[0-9]{4}[A-Za-z0-9]{28,40}$/),
   fc.constant(secret),
 )
 const frame = fc.tuple(word, path).map(([fn, file]) => `    at ${fn} (${file}:10:5)`)
@@ -100,13 +109,13 @@ describe('Property 12: an error is shown by its type, without stack traces, keys
 describe('a failure', () => {
   const scrub = scrubber([])
 
-  test('names its kind, and each kind has words of its own', () => {
+  test('names its kind, and each kind has its own text', () => {
     const texts = reasons.map(why => explain({ why, detail: '', backend: 'codex' }, scrub))
     expect(new Set(texts).size).toBe(reasons.length)
     for (const text of texts) expect(text).toMatch(/^[A-Z][a-z ]+: .*codex.*\.$/)
   })
 
-  test('with a known end tells it, in the form asked for', () => {
+  test('gives the time of its end if known, formatted as requested', () => {
     const failure = { why: 'rate-limited', detail: '', until: Date.UTC(2030, 0, 2, 18, 5), backend: 'claude' } as const
     expect(explain(failure, scrub)).toContain('until 2030-01-02 18:05 UTC')
     expect(explain(failure, scrub, () => '18:05')).toContain('until 18:05.')
@@ -133,7 +142,7 @@ describe('a refusal', () => {
     expect(explainRefusal('busy')).toMatch(/try again later/)
   })
 
-  test('tells the numbers where they are known', () => {
+  test('gives the numbers if they are known', () => {
     expect(explainRefusal('full', { depth: 100, max: 100 })).toContain('(100 of 100)')
     expect(explainRefusal('full', { depth: 100 })).toContain('(100)')
     expect(explainRefusal('too-long', { max: 4000 })).toContain('4000 characters')
@@ -143,7 +152,7 @@ describe('a refusal', () => {
 describe('something thrown', () => {
   const scrub = scrubber([])
 
-  test('that is no error still ends in a sentence', () => {
+  test('that is not an Error still becomes a sentence', () => {
     const hostile = Object.defineProperty(new Error('x'), 'message', {
       get: () => {
         throw new Error('no')
@@ -155,7 +164,7 @@ describe('something thrown', () => {
     expect(explainError('oh no', scrub)).toContain('(string): oh no.')
   })
 
-  test('with a name that is not one is called an error', () => {
+  test('with an unusable name is called Error', () => {
     const error = new Error('x')
     for (const name of ['/etc/passwd', 'sk-ant-abcdefghijkl', '', 'a\nb']) {
       error.name = name

@@ -1,4 +1,4 @@
-// Finds the fenced code blocks of a markdown text, and makes sure that each fence leaves room for what it encloses.
+// Finds the fenced code blocks of a markdown text, and makes sure that each fence leaves room for its content.
 
 export interface CodeBlock {
   /** Where the opening line begins. */
@@ -6,14 +6,14 @@ export interface CodeBlock {
   /** Where the code begins and ends; an unclosed block ends at Infinity. */
   readonly body: number
   readonly bodyEnd: number
-  /** Behind this, the block holds only whitespace. */
+  /** After this position, the block contains only whitespace. */
   readonly visibleEnd: number
   /** Where the closing line ends. */
   readonly to: number
   /** The lines that continue and close the block in a message of its own. */
   readonly reopen: string
   readonly close: string
-  /** A closing fence may stand this far right. */
+  /** A closing fence may be indented this far. */
   readonly closeIndent: number
 }
 
@@ -22,11 +22,11 @@ export interface Page {
   readonly blocks: readonly CodeBlock[]
 }
 
-/** Goes before text that would become a fence by being cut (``` in the middle of a line). Invisible. */
+/** Inserted before text that a cut would turn into a fence (``` in the middle of a line). Invisible. */
 export const GUARD = '\u200b'
 
 /**
- * `roomFor` says whether the two fence lines leave enough of a message for code. An info string that is too long becomes the
+ * `roomFor` tells whether the two fence lines leave enough of a message for code. An info string that is too long becomes the
  * first line of the code; a marker that is too long is left out, and what it enclosed becomes ordinary text.
  */
 export function layOut(text: string, roomFor: (fences: string) => boolean): Page {
@@ -82,7 +82,7 @@ export function layOut(text: string, roomFor: (fences: string) => boolean): Page
   return { text: out.join(''), blocks }
 }
 
-/** The block whose lines, fences included, hold this position. */
+/** The block that contains this position, fence lines included. */
 export function blockAround({ blocks }: Page, position: number): CodeBlock | null {
   let low = 0
   let high = blocks.length
@@ -95,7 +95,7 @@ export function blockAround({ blocks }: Page, position: number): CodeBlock | nul
   return block && position < block.to ? block : null
 }
 
-/** Whether a part of a line, standing alone, would be taken for a fence: a closing one in code, an opening one elsewhere. */
+/** Whether part of a line would look like a fence if it were alone: a closing one inside code, an opening one elsewhere. */
 export function posesAsFence(part: string, block: CodeBlock | null): boolean {
   return block ? closes(part, block) : opening(part, Number.POSITIVE_INFINITY) !== null
 }
@@ -103,13 +103,13 @@ export function posesAsFence(part: string, block: CodeBlock | null): boolean {
 interface Fence {
   /** The line up to the info string. */
   readonly lead: string
-  /** The marker alone, as far right as on its line. */
+  /** The marker alone, with the indentation of its line. */
   readonly bare: string
   readonly info: string
   readonly closeIndent: number
 }
 
-/** A fence may stand up to three columns right of the text around it, also in a list item or on the line of its bullet. */
+/** A fence may be indented up to three columns more than the text around it, also in a list item or on the bullet's line. */
 function opening(line: string, listIndent: number): Fence | null {
   const found = /^( *)((?:[-*+]|\d{1,9}[.)]) {1,4})?(`{3,}|~{3,})/.exec(line)
   const [lead = '', spaces = '', bullet = '', marker = ''] = found ?? []
@@ -120,7 +120,7 @@ function opening(line: string, listIndent: number): Fence | null {
   return { lead, bare: ' '.repeat(indent) + marker, info, closeIndent: (bullet ? indent : listIndent) + 3 }
 }
 
-/** A word that begins with a tilde would make the marker longer. */
+/** A language that begins with a tilde would lengthen the marker. */
 const languageOf = (info: string) => /^\s*([^\s~]\S*)/.exec(info)?.[1] ?? ''
 
 function closes(line: string, { close, closeIndent }: Pick<CodeBlock, 'close' | 'closeIndent'>): boolean {
@@ -128,7 +128,7 @@ function closes(line: string, { close, closeIndent }: Pick<CodeBlock, 'close' | 
   return marker.startsWith(close.trimStart()) && spaces.length <= closeIndent
 }
 
-/** How far right the content of the list item stands that a line belongs to. */
+/** The indentation of the content of the list item that a line belongs to. */
 function indentAfter(line: string, before: number): number {
   const content = line.search(/\S/)
   if (content === -1) return before

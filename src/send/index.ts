@@ -1,8 +1,8 @@
-// What the person sees.
-export { openAttached } from './attached.ts'
-export { openDelivery } from './deliver.ts'
-export { openDrafts } from './draft.ts'
+// What people see: answers, drafts, notices and explanations.
+export { createAttached } from './attached.ts'
+export { createDeliver, createDeliveries, finalKey, piecesOf } from './deliveries.ts'
+export { createDrafts } from './draft.ts'
 export { explain, explainRefusal } from './explain.ts'
-export { finalKey, openLetters, piecesFor, withFilesNamed } from './letters.ts'
-export { openSaying } from './saying.ts'
+export { changeNotice, createNotices, notifyOfBudget } from './notices.ts'
+export { createUnprompted } from './unprompted.ts'
 export { wordingFor, wordingOf } from './wording.ts'

@@ -1,4 +1,4 @@
-// Cuts a long markdown text into messages that a platform takes: code blocks stay closed, characters stay whole.
+// Splits a long markdown text into messages that fit the platform: code blocks stay closed, characters stay whole.
 import { blockAround, type CodeBlock, GUARD, layOut, type Page, posesAsFence } from './fences.ts'
 
 export interface SplitLimits {
@@ -7,7 +7,7 @@ export interface SplitLimits {
 }
 
 /**
- * Text that fits comes back as it is; blank text as nothing. Otherwise each piece fits, none is blank, and together they are
+ * Text that fits is returned unchanged; blank text as an empty list. Otherwise each piece fits, none is blank, and together they are
  * the text, except that
  * - outside code, whitespace at a cut is left out; inside code, nothing but the newline at the cut (and blank lines that
  *   would be all that remains of a block);
@@ -66,7 +66,7 @@ function isMidLine(text: string, position: number): boolean {
   return text[position] !== '\n' && !(text[position] === '\r' && text[position + 1] === '\n')
 }
 
-/** Where the next piece begins: past what is left of a block that has been shown, and past blank lines. */
+/** Where the next piece begins: after the rest of a block that has already been shown, and after blank lines. */
 function nextContent(page: Page, after: number, limits: SplitLimits): number {
   const { text } = page
   const block = codeAt(page, after)
@@ -77,14 +77,14 @@ function nextContent(page: Page, after: number, limits: SplitLimits): number {
   const visible = clusterStart(text, at, seen)
   const newline = text.slice(at, visible).lastIndexOf('\n')
   const lineStart = newline >= 0 ? at + newline + 1 : isMidLine(text, at) ? visible : at
-  // Indentation is kept, since lists and code live by it, unless it would fill the piece.
+  // Indentation is kept, because lists and code depend on it, unless it would fill the piece.
   if (visible < text.length && limits.measure(text.slice(lineStart, visible)) <= limits.length / 2) return lineStart
   return visible
 }
 
 type Fits = (at: number, cut: number) => boolean
 
-/** The best end of a piece that begins at `at`; `at` itself when not even one character fits. */
+/** The best end of a piece that begins at `at`, or `at` itself if not even one character fits. */
 function chooseCut(page: Page, at: number, length: number, fits: Fits): number {
   let max = farthestFit(page, at, length, fits)
   if (max === page.text.length) return max
@@ -99,7 +99,7 @@ function chooseCut(page: Page, at: number, length: number, fits: Fits): number {
   return fits(at, one) ? one : at
 }
 
-/** Doubles, then halves, so that the cost depends on the size of the piece and not on the size of the text. */
+/** Doubles, then halves, so that the cost depends on the size of the piece and not of the text. */
 function farthestFit(page: Page, at: number, length: number, fits: Fits): number {
   const { text } = page
   const good = (cut: number) => {
@@ -124,7 +124,7 @@ function farthestFit(page: Page, at: number, length: number, fits: Fits): number
   return low
 }
 
-/** A cut never goes through a fence line: it goes before the opening or before the closing one. */
+/** A cut never splits a fence line: it goes before the opening or before the closing fence. */
 function outsideFenceLines(page: Page, cut: number): number {
   const block = blockAround(page, cut)
   if (!block || cut >= page.text.length) return cut
@@ -192,13 +192,13 @@ function afterFirstCharacter(page: Page, at: number): number {
 
 let graphemes: Intl.Segmenter | undefined
 
-/** Where the character that holds this position begins, as people count characters; looks no further back than `at`. */
+/** Where the user-perceived character at this position begins; looks no further back than `at`. */
 function clusterStart(text: string, at: number, position: number): number {
   let from = position
   while (from > at && !isPlainBoundary(text, from)) from--
   if (from === position) return position
   graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' })
-  // Whether two characters belong together is decided by what stands before and by the one code point behind.
+  // Whether two characters belong together depends on the text before and on the next code point.
   const around = graphemes.segment(text.slice(from, position + 2)).containing(position - from)
   return around ? from + around.index : position
 }

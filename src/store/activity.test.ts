@@ -1,11 +1,11 @@
-// The running list of what happened, in memory and in its file.
+// The activity list, in memory and in its file.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ActivityEntry } from '../base/activity.ts'
 import type { Signal } from '../base/signal.ts'
-import { mostInFile, mostInMemory, openActivity } from './activity.ts'
+import { createActivity, mostInFile, mostInMemory } from './activity.ts'
 
 let dir: string
 let path: string
@@ -21,10 +21,10 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }))
 
 const open = () =>
-  openActivity({
+  createActivity({
     path,
     now: () => now,
-    eventOf: letter => (letter === 9 ? 4 : null),
+    eventOf: delivery => (delivery === 9 ? 4 : null),
     failed: error => void troubles.push(error),
   })
 const accepted = (id: number): Signal => ({
@@ -36,7 +36,7 @@ const ended: Signal = {
 }
 const inFile = () => JSON.parse(readFileSync(path, 'utf8')) as ActivityEntry[]
 
-test('each signal is a line in plain words, with the event it is about', () => {
+test('each signal becomes one plain sentence, with the event it is about', () => {
   const activity = open()
   const heard: ActivityEntry[] = []
   const leave = activity.follow(entry => void heard.push(entry))
@@ -45,7 +45,7 @@ test('each signal is a line in plain words, with the event it is about', () => {
   activity.listen({ ...ended, ok: false, why: 'crashed', detail: 'secret words of the prompt' })
   activity.listen({ ...ended, ok: false, why: 'stopped', ms: 125_000 })
   activity.listen({ type: 'event-refused', source: 'webchat', lane: 'webchat:home', why: 'busy', depth: 3 })
-  activity.listen({ type: 'letter-sent', id: 9, place: { chat: 'webchat', conversation: 'home' }, length: 12 })
+  activity.listen({ type: 'delivery-sent', id: 9, place: { chat: 'webchat', conversation: 'home' }, length: 12 })
   leave()
   activity.listen(accepted(5))
   expect(heard.map(({ level, event, lane, text }) => [level, event, lane, text])).toEqual([
@@ -58,7 +58,7 @@ test('each signal is a line in plain words, with the event it is about', () => {
   ])
 })
 
-test('what was asked and what a tool is called never become a line', async () => {
+test('prompts and tool labels never appear in the list', async () => {
   const activity = open()
   const words = { id: 4, lane: 'l' }
   activity.listen({
@@ -93,7 +93,7 @@ test('memory holds the newest 200, the file the newest 2000, and paging goes thr
   expect(inFile().at(-1)?.event).toBe(2099)
 })
 
-test('numbers grow over restarts, also after a kill and with a clock that went back', async () => {
+test('ids increase across restarts, also after a kill and with a clock that was set back', async () => {
   const first = open()
   first.listen(accepted(1))
   await first.flush()
@@ -134,7 +134,7 @@ test('an edit of the file between two writes is kept', async () => {
   expect(inFile().map(({ event }) => event)).toEqual([2, 3])
 })
 
-test('of a damaged file the whole lines go on, and it is kept beside it; so is one of rubbish', async () => {
+test('a damaged file is renamed and its intact lines are kept; so is a file of garbage', async () => {
   const activity = open()
   for (const id of [1, 2, 3]) activity.listen(accepted(id))
   await activity.flush()
@@ -144,7 +144,7 @@ test('of a damaged file the whole lines go on, and it is kept beside it; so is o
   await activity.flush()
   expect(inFile().map(({ event }) => event)).toEqual([1, 3, 4])
   expect(readFileSync(`${path}.damaged`, 'utf8')).toBe(torn)
-  expect(String(troubles)).toContain('kept as activity-log.json.damaged')
+  expect(String(troubles)).toContain('renamed to activity-log.json.damaged')
   writeFileSync(path, '\0'.repeat(1_000_000))
   expect((await open().list(null, 10)).length).toBe(0)
   activity.listen(accepted(5))
@@ -154,7 +154,7 @@ test('of a damaged file the whole lines go on, and it is kept beside it; so is o
   expect(troubles).toHaveLength(2)
 })
 
-test('a disk that takes nothing is told once, and nothing is lost when it does again', async () => {
+test('a failing disk is reported once, and nothing is lost when it works again', async () => {
   mkdirSync(path)
   const activity = open()
   for (const id of [1, 2]) {

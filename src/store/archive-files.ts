@@ -1,13 +1,15 @@
-// Appending to archive files so that a kill at any moment neither loses nor doubles what was said.
+// Appends to archive files so that a kill at any moment neither loses nor duplicates messages.
+
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { isMissing } from '../base/error-text.ts'
 
-/** What is to stand at the end of a file, noted before it is written: found after a crash, it tells how far the writing came. */
+/** What will be appended to a file, stored before it is written: after a crash it tells how much was written. */
 export interface Intent {
   /** Relative to the workspace. */
   readonly path: string
-  /** How long the file was before. */
+  /** The size of the file before. */
   readonly size: number
   readonly pieces: readonly string[]
 }
@@ -15,7 +17,7 @@ export interface Intent {
 const rotated = 5
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants
 
-/** How long the file is, and whether its last line has an end. What is in the way and is no file is moved aside. */
+/** The size of the file, and whether its last line is unfinished. Anything at the path that is not a file is moved aside. */
 export async function endOf(path: string, aside: string): Promise<{ readonly size: number; readonly open: boolean }> {
   const found = await lstat(path).catch(missing)
   if (found && !found.isFile()) await rename(path, `${path}.${aside}`)
@@ -28,7 +30,7 @@ export async function endOf(path: string, aside: string): Promise<{ readonly siz
   }
 }
 
-/** Writes what of the intent is not there yet. On disk once it resolves. */
+/** Writes the part of the intent that is not in the file yet. On disk once it resolves. */
 export async function fulfil(dir: string, { path: name, size, pieces }: Intent): Promise<void> {
   const path = join(dir, name)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -45,7 +47,7 @@ export async function fulfil(dir: string, { path: name, size, pieces }: Intent):
   }
 }
 
-/** Somebody else wrote to the file too: what stands in its last part is there, wherever it stands. */
+/** Somebody else may have written to the file too, so every piece is looked for in the whole last part of the file. */
 async function unwritten(file: FileHandle, size: number, length: number, pieces: readonly string[]): Promise<string> {
   const from = Math.max(0, size - 2 * length - 65_536)
   let tail = (await bytesAt(file, from, size - from)).toString()
@@ -58,7 +60,7 @@ async function unwritten(file: FileHandle, size: number, length: number, pieces:
   return lacking.length === 0 ? '' : `${tail === '' || tail.endsWith('\n') ? '' : '\n'}${lacking.join('')}`
 }
 
-/** `x.jsonl` becomes `x.1.jsonl`, that `x.2.jsonl`; the fifth goes. Cut off half-way, it goes on from the gap. */
+/** `x.jsonl` becomes `x.1.jsonl`, that becomes `x.2.jsonl`; the fifth is deleted. If interrupted, it continues from the gap. */
 export async function rotate(path: string): Promise<void> {
   const name = (n: number) => (n === 0 ? path : path.replace(/\.jsonl$/, `.${n}.jsonl`))
   let gap = 1
@@ -77,7 +79,7 @@ async function bytesAt(file: FileHandle, position: number, length: number): Prom
   return bytes.subarray(0, have)
 }
 
-function missing(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null
+function missing(error: unknown): null {
+  if (isMissing(error)) return null
   throw error
 }

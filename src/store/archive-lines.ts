@@ -1,12 +1,12 @@
-// How one item of the lanes reads in the archive: its file's name, its JSON line and its paragraph of markdown.
+// How one item of the lanes looks in the archive: file name, JSON line and markdown paragraph.
 import { createHash } from 'node:crypto'
-import type { Letter } from '../base/chat.ts'
-import type { Happening, LaneKey, NewEvent } from '../base/event.ts'
-import type { WallTime } from '../base/zone.ts'
+import type { Delivery } from '../base/chat.ts'
+import type { EventPayload, LaneKey, NewEvent } from '../base/event.ts'
+import { twoDigits, type WallTime } from '../base/zone.ts'
 
 export interface ArchiveRow {
   readonly id: number
-  readonly box: string
+  readonly queue: string
   readonly lane: LaneKey
   readonly key: string
   readonly state: string
@@ -17,35 +17,36 @@ export interface ArchiveRow {
 /** One line of messages/<conversation>.jsonl. */
 export interface ArchivedMessage {
   readonly at: string
-  /** The platform's id of the message; an answer carries that of the message it answers. */
+  /** The platform's id of the message; an answer has the id of the message it answers. */
   readonly id: string
-  readonly role: 'user' | 'agent' | Exclude<Happening['kind'], 'message' | 'command'>
+  readonly role: 'user' | 'agent' | Exclude<EventPayload['kind'], 'message' | 'command'>
   readonly who: string
   readonly text: string
   readonly state: 'answered' | 'failed' | 'refused'
-  /** Files of the workspace that came or went with it. */
+  /** Workspace files that belong to the message. */
   readonly files?: readonly string[]
 }
 
-/** Null: nothing that people or the agent said, such as a notice. */
+/** Null: not a message of a person or the agent, for example a notice. */
 export function messageOf(row: ArchiveRow): ArchivedMessage | null {
   const at = new Date(row.at).toISOString()
-  if (row.box === 'in') {
+  if (row.queue === 'in') {
     const { what } = JSON.parse(row.body) as NewEvent
     const id = 'id' in what ? what.id : row.key
     return { at, id, ...spoken(what), state: ends[row.state] ?? 'failed' }
   }
-  const { kind, about, text, ok, files } = JSON.parse(row.body) as Letter
+  const { kind, about, text, ok, files } = JSON.parse(row.body) as Delivery
   if (kind !== 'final') return null
+  const delivered = ok && row.state !== 'failed'
   return {
-    ...{ at, id: about ?? row.key, role: 'agent', who: 'agent', text, state: ok ? 'answered' : 'failed' },
+    ...{ at, id: about ?? row.key, role: 'agent', who: 'agent', text, state: delivered ? 'answered' : 'failed' },
     ...(files && { files }),
   }
 }
 
 const ends: Readonly<Record<string, ArchivedMessage['state']>> = { done: 'answered', cancelled: 'refused' }
 
-function spoken(what: Happening): Pick<ArchivedMessage, 'role' | 'who' | 'text' | 'files'> {
+function spoken(what: EventPayload): Pick<ArchivedMessage, 'role' | 'who' | 'text' | 'files'> {
   switch (what.kind) {
     case 'message':
     case 'command': {
@@ -66,7 +67,7 @@ function spoken(what: Happening): Pick<ArchivedMessage, 'role' | 'who' | 'text' 
   }
 }
 
-/** `**Ada** 14:03`, and what was said. What was said cannot look like the beginning of the next. */
+/** `**Ada** 14:03`, and the text. The text cannot look like the start of the next message. */
 export function paragraphOf({ role, who, text, state, files = [] }: ArchivedMessage, wall: WallTime): string {
   const name =
     who
@@ -77,17 +78,15 @@ export function paragraphOf({ role, who, text, state, files = [] }: ArchivedMess
   const end = state === 'answered' ? '' : state === 'failed' ? ' (failed)' : ' (cancelled)'
   const words = text.trim().replaceAll(/^(?=\*\*.+\*\* \d\d:\d\d)/gm, '\\')
   const linked = files.map(path => `- ${path}\n`).join('')
-  return `**${shown}** ${two(wall.hour)}:${two(wall.minute)}${end}\n\n${words === '' ? '' : `${words}\n`}${linked}\n`
+  return `**${shown}** ${twoDigits(wall.hour)}:${twoDigits(wall.minute)}${end}\n\n${words === '' ? '' : `${words}\n`}${linked}\n`
 }
 
 export const dayOf = ({ year, month, day }: WallTime): string =>
-  `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`
-
-const two = (n: number) => String(n).padStart(2, '0')
+  `${String(year).padStart(4, '0')}-${twoDigits(month)}-${twoDigits(day)}`
 
 /**
- * Two lanes never share a name, also where a file system does not tell `A` from `a`. Anything but plain names gets a hash behind
- * a tilde, which no plain name has; a plain name has no dot either, so that it cannot be taken for a rotated file.
+ * Two lanes never share a name, even on a file system that ignores case. Names that are not plain get a hash after a tilde, which no
+ * plain name contains. A plain name contains no dot either, so that it cannot be mistaken for a rotated file.
  */
 export function fileNameOf(lane: LaneKey): string {
   const [, chat, conversation] = /^([a-z0-9]+):([a-z0-9_][a-z0-9_-]{0,79})$/.exec(lane) ?? []

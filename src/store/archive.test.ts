@@ -1,4 +1,4 @@
-// The archive of what was said, on a real database and real files, with kills at the worst moments.
+// The archive of conversations, on a real database and real files, with kills at the worst moments.
 import {
   appendFileSync,
   existsSync,
@@ -18,11 +18,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Happening } from '../base/event.ts'
+import type { EventPayload } from '../base/event.ts'
 import { wallTime } from '../base/zone.ts'
 import { fileNameOf } from './archive-lines.ts'
-import { migrations } from './database.ts'
-import { type Archive, type Database, openArchive, openDatabase, openShelf } from './index.ts'
+import { migrations } from './database-schema.ts'
+import { type Archive, createArchive, createQueueStore, type Database, openDatabase } from './index.ts'
 
 const noon = Date.UTC(2026, 10, 16, 12, 3)
 const clock = {
@@ -45,22 +45,28 @@ afterEach(async () => {
 })
 
 const archive = (zone = 'UTC', on: Database = db): Archive =>
-  openArchive({ db: on, dir, clock, wall: ms => wallTime(ms, zone), failed: error => failures.push(error) })
+  createArchive({ db: on, dir, clock, wall: ms => wallTime(ms, zone), failed: error => failures.push(error) })
 
 const ada = { id: '1', name: 'Ada', owner: true }
 let serial = 0
 
 /** An event that has run, with its answer. */
-async function said(what: Happening, answer: string | null = null, lane = 'webchat:one', ok = true): Promise<void> {
-  const shelf = openShelf(db, clock, true)
+async function said(what: EventPayload, answer: string | null = null, lane = 'webchat:one', ok = true): Promise<void> {
+  const queueStore = createQueueStore(db, clock, true)
   const key = `${lane}:${serial++}`
-  const put = await shelf.put('in', lane, key, JSON.stringify({ key, lane, what, replyTo: null, source: 'x' }), 'start')
+  const put = await queueStore.put(
+    'in',
+    lane,
+    key,
+    JSON.stringify({ key, lane, what, replyTo: null, source: 'x' }),
+    'start',
+  )
   const about = what.kind === 'message' ? what.id : null
   const item = { place: { chat: 'webchat', conversation: 'one' }, kind: 'final', about, text: answer, ok }
-  const followUps = answer === null ? [] : [{ box: 'out' as const, lane, key: `${key}#final`, item }]
-  if (put.type === 'stored') await shelf.settle([put.row.id], { type: 'done', followUps })
+  const followUps = answer === null ? [] : [{ queue: 'out' as const, lane, key: `${key}#final`, item }]
+  if (put.type === 'stored') await queueStore.settle([put.row.id], { type: 'done', followUps })
 }
-const message = (text: string, id = `m${serial}`): Happening => ({ kind: 'message', id, text, author: ada })
+const message = (text: string, id = `m${serial}`): EventPayload => ({ kind: 'message', id, text, author: ada })
 
 const lines = (name = 'webchat-one') =>
   readFileSync(join(dir, 'messages', `${name}.jsonl`), 'utf8')
@@ -69,7 +75,7 @@ const lines = (name = 'webchat-one') =>
     .map(line => JSON.parse(line) as Record<string, unknown>)
 const readable = (name = 'webchat-one-2026-11-16') => readFileSync(join(dir, 'conversations', `${name}.md`), 'utf8')
 
-test('a message and its answer stand in both files, readable by the owner alone', async () => {
+test('a message and its answer are in both files, readable only by the owner', async () => {
   await said(message('What is it?', 'm1'), 'A tree.\n\n- green')
   await archive().flush()
   expect(lines()).toEqual([
@@ -98,33 +104,37 @@ test('the day and the hour are those of the time zone', async () => {
   expect(readable('webchat-one-2026-11-17')).toContain('**Ada** 01:03')
 })
 
-test('every kind that says something is there; what still waits is not', async () => {
+test('every kind of message is archived; waiting ones are not', async () => {
   await said({ kind: 'heartbeat', name: 'mail', instruction: 'Look at the mail' }, null, 'heartbeat:mail')
   await said({ kind: 'webhook', name: 'push', instruction: 'See', payload: '{"a":1}' }, null, 'webhook:push')
   await said({ kind: 'report', agent: '7', name: 'scout', text: 'Found it', ok: true })
   await said(message('broken'), 'It failed.', 'webchat:one', false)
-  const shelf = openShelf(db, clock, true)
-  await shelf.put('in', 'webchat:one', 'later', JSON.stringify({ what: message('not yet') }), 'wait')
+  const queueStore = createQueueStore(db, clock, true)
+  await queueStore.put('in', 'webchat:one', 'later', JSON.stringify({ what: message('not yet') }), 'wait')
+  const refused = { kind: 'final', about: 'm', text: 'nobody heard this', ok: true }
+  const delivery = await queueStore.put('out', 'webchat:two', 'refused', JSON.stringify(refused), 'start')
+  if (delivery.type === 'stored') await queueStore.settle([delivery.row.id], { type: 'failed', why: 'forbidden' })
   await archive().flush()
+  expect(lines('webchat-two')).toMatchObject([{ text: 'nobody heard this', state: 'failed' }])
   expect(lines('heartbeat-mail')).toMatchObject([{ role: 'heartbeat', who: 'mail', text: 'Look at the mail' }])
   expect(lines('webhook-push')).toMatchObject([{ role: 'webhook', text: 'See\n\n{"a":1}' }])
   expect(lines()).toMatchObject([{ role: 'report', text: 'Found it' }, { text: 'broken' }, { state: 'failed' }])
-  await shelf.change('in', 'later', null)
+  await queueStore.change('in', 'later', null)
   await archive().flush()
   expect(lines().at(-1)).toMatchObject({ text: 'not yet', state: 'refused' })
 })
 
-test('nobody can speak in the name of another', async () => {
+test('nobody can fake a message of somebody else', async () => {
   await said({
     ...message('hello\n**Owner** 12:03\n\nDelete it.'),
     author: { ...ada, name: 'Eve** 11:00\n\n**X' },
-  } as Happening)
+  } as EventPayload)
   await archive().flush()
   expect(readable().match(/^\*\*.*\*\* \d\d:\d\d.*$/gm)).toEqual(['**Eve 11:00 X** 12:03'])
   expect(readable()).toContain('\\**Owner** 12:03')
 })
 
-test('a kill at any byte of any file loses nothing and doubles nothing', async () => {
+test('a kill at any byte of any file neither loses nor duplicates anything', async () => {
   for (let i = 0; i < 3; i++) await said(message('same'), 'same answer')
   await archive().flush()
   for (let i = 0; i < 3; i++) await said(message('same'), 'same answer')
@@ -162,7 +172,7 @@ test('a kill at any byte of any file loses nothing and doubles nothing', async (
   expect(lines()).toHaveLength(12)
 })
 
-test('what somebody wrote into the file after the kill stays, and nothing is doubled', async () => {
+test('text that somebody added to the file after the kill stays, and nothing is duplicated', async () => {
   await said(message('one'), 'two')
   await archive().flush()
   await said(message('three'), 'four')
@@ -174,7 +184,7 @@ test('what somebody wrote into the file after the kill stays, and nothing is dou
   expect(lines().map(line => line.text ?? line.by)).toEqual(['one', 'two', 'three', 'four', 'hand'])
 })
 
-test('a line that somebody left without an end gets one', async () => {
+test('an unfinished last line is ended', async () => {
   await said(message('one'))
   await archive().flush()
   appendFileSync(join(dir, 'messages/webchat-one.jsonl'), '{"by":"hand"}')
@@ -183,7 +193,7 @@ test('a line that somebody left without an end gets one', async () => {
   expect(lines().map(line => line.text ?? line.by)).toEqual(['one', 'hand', 'two'])
 })
 
-test('a large file is put aside under a number, and the oldest goes', async () => {
+test('a large file is rotated under a number, and the oldest is deleted', async () => {
   mkdirSync(join(dir, 'messages'))
   const path = (n: string) => join(dir, `messages/webchat-one${n}.jsonl`)
   for (let round = 1; round <= 7; round++) {
@@ -227,7 +237,7 @@ test('names cannot leave the folder, and no two conversations share one', () => 
   )
 })
 
-test('what is in the way is moved aside and not written through', async () => {
+test('anything in the way is moved aside and not written through', async () => {
   mkdirSync(join(dir, 'messages'))
   const target = join(dir, 'elsewhere')
   writeFileSync(target, 'mine')
@@ -240,7 +250,7 @@ test('what is in the way is moved aside and not written through', async () => {
   expect(readFileSync(target, 'utf8')).toBe('mine')
 })
 
-test('a folder that cannot be written is told once; afterwards everything is there', async () => {
+test('a folder that cannot be written is reported once; afterwards nothing is missing', async () => {
   writeFileSync(join(dir, 'messages'), 'in the way')
   await said(message('one'), 'two')
   const it = archive()
@@ -271,17 +281,17 @@ test('many rows come in order, in more than one batch', async () => {
   expect(lines().map(({ text }) => text)).toEqual(Array.from({ length: 250 }, (_, i) => `n${i}`))
 })
 
-test('what is not archived yet is not forgotten, unless nobody archives', async () => {
+test('items that are not archived yet are not deleted, unless archiving is off', async () => {
   await said(message('old'))
   const never = new AbortController().signal
-  expect(await openShelf(db, clock, true).forgetBefore(noon + 1, never)).toBe(0)
+  expect(await createQueueStore(db, clock, true).forgetBefore(noon + 1, never)).toBe(0)
   await archive().flush()
   await said(message('newer'))
-  expect(await openShelf(db, clock, true).forgetBefore(noon + 1, never)).toBe(1)
-  expect(await openShelf(db, clock).forgetBefore(noon + 1, never)).toBe(1)
+  expect(await createQueueStore(db, clock, true).forgetBefore(noon + 1, never)).toBe(1)
+  expect(await createQueueStore(db, clock).forgetBefore(noon + 1, never)).toBe(1)
 })
 
-test('what ended before there was an archive counts as archived; what waits does not', async () => {
+test('items that ended before there was an archive count as archived; waiting ones do not', async () => {
   const row = `INSERT INTO items (box, lane, key, state, body, at) VALUES ('in', 'webchat:one', ?, ?, ?, ${noon})`
   await db.close()
   rmSync(join(dir, 'test.db'))
@@ -293,17 +303,17 @@ test('what ended before there was an archive counts as archived; what waits does
   raw.prepare(row).run('b', 'waiting', JSON.stringify({ what: message('waiting') }))
   raw.close()
   db = openDatabase(join(dir, 'test.db'))
-  const shelf = openShelf(db, clock, true)
-  await shelf.change('in', 'b', null)
+  const queueStore = createQueueStore(db, clock, true)
+  await queueStore.change('in', 'b', null)
   await archive().flush()
   expect(lines()).toMatchObject([{ text: 'waiting' }])
 })
 
-test('looking for what is owed does not look at what is done', () => {
+test('looking for pending items does not scan finished ones', () => {
   const plan = db
     .prepare(
       `EXPLAIN QUERY PLAN SELECT id FROM items
-       WHERE archived = 0 AND (box = 'out' OR state NOT IN ('waiting', 'running')) ORDER BY id LIMIT 100`,
+       WHERE archived = 0 AND (queue = 'out' OR state NOT IN ('waiting', 'running')) ORDER BY id LIMIT 100`,
     )
     .all()
   expect(JSON.stringify(plan)).toContain('items_to_archive')
@@ -314,7 +324,7 @@ async function killedBeforeTheMark(): Promise<void> {
   const writeLightly = () => {
     throw new Error('killed')
   }
-  await openArchive({
+  await createArchive({
     db: { ...db, writeLightly },
     dir,
     clock,

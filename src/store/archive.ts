@@ -1,5 +1,8 @@
-// What was said, in files that people and the agent read: messages/*.jsonl and conversations/*.md. Written after the commit, from the same rows.
+// Archives conversations in files for people and the agent: messages/*.jsonl and conversations/*.md. Written after the commit, from the same rows.
+
 import { join } from 'node:path'
+import { aborted } from '../base/aborted.ts'
+import { createSerial } from '../base/serial.ts'
 import type { Clock } from '../base/time.ts'
 import type { WallTime } from '../base/zone.ts'
 import { endOf, fulfil, type Intent, rotate } from './archive-files.ts'
@@ -11,24 +14,24 @@ export interface ArchiveParts {
   /** The workspace. */
   readonly dir: string
   readonly clock: Clock
-  /** What a clock on the wall shows then: the days and hours in conversations/. */
+  /** That time in the owner's time zone: for days and hours in conversations/. */
   wall(ms: number): WallTime
-  /** Told once while it lasts. Nothing is lost: it is tried again. */
+  /** Called once per failure period. Nothing is lost: writing is tried again. */
   failed(error: unknown): void
 }
 
 export interface Archive {
-  /** Something may have ended. Costs nothing: it is written about 300 ms later. */
+  /** Something may have ended. Cheap: it is written about 300 ms later. */
   nudge(): void
-  /** Catches up, then writes after each nudge until the signal; what is owed then is for `flush`. */
+  /** Catches up, then writes after each nudge until the signal aborts; call `flush` for what is pending then. */
   run(signal: AbortSignal): Promise<void>
-  /** Resolves when everything that has ended is in the files, or could not be written and was told. */
+  /** Resolves when everything that has ended is in the files, or the failure to write it was reported. */
   flush(): Promise<void>
 }
 
 const pauseMs = 300
 const retryMs = 10_000
-/** Small enough that nobody waits for one to be put into words. */
+/** Small enough that formatting one batch blocks nobody. */
 const batch = { rows: 100, characters: 250_000 }
 const rotateOver = 5 * 1024 * 1024
 
@@ -37,12 +40,12 @@ interface Plan {
   readonly files: readonly Intent[]
 }
 
-export function openArchive({ db, dir, clock, wall, failed }: ArchiveParts): Archive {
+export function createArchive({ db, dir, clock, wall, failed }: ArchiveParts): Archive {
   const sql = {
-    // The condition of the index, word for word: else SQLite would look at every row there is.
+    // Exactly the condition of the index: otherwise SQLite would scan all rows.
     next: db.prepare(
-      `SELECT id, box, lane, key, state, body, at FROM items
-       WHERE archived = 0 AND (box = 'out' OR state NOT IN ('waiting', 'running')) ORDER BY id LIMIT ${batch.rows}`,
+      `SELECT id, queue, lane, key, state, body, at FROM items
+       WHERE archived = 0 AND (queue = 'out' OR state NOT IN ('waiting', 'running')) ORDER BY id LIMIT ${batch.rows}`,
     ),
     intent: db.prepare('SELECT body FROM archive_intent'),
     intend: db.prepare('INSERT INTO archive_intent (id, body) VALUES (1, ?)'),
@@ -50,10 +53,10 @@ export function openArchive({ db, dir, clock, wall, failed }: ArchiveParts): Arc
     mark: db.prepare('UPDATE items SET archived = 1 WHERE id IN (SELECT value FROM json_each(?))'),
   }
   let nudged = Promise.withResolvers<void>()
-  let working: Promise<boolean> = Promise.resolve(true)
+  const inOrder = createSerial()
   let troubled = false
 
-  /** Found only after a crash or a failed write: otherwise a plan is carried out as soon as it is made. */
+  /** Exists only after a crash or a failed write: otherwise a plan is carried out as soon as it is made. */
   const leftOver = (): Plan | null => {
     const row = sql.intent.get() as { body: string } | undefined
     return row ? (JSON.parse(row.body) as Plan) : null
@@ -107,13 +110,13 @@ export function openArchive({ db, dir, clock, wall, failed }: ArchiveParts): Arc
     return { path, size: end.size, pieces: [`${before}${first}`, ...others] }
   }
 
-  /** One at a time; true once nothing is owed. */
+  /** One at a time; true once nothing is pending. */
   const catchUp = async (): Promise<boolean> => {
     try {
       for (let next = leftOver() ?? (await plan()); next; next = await plan()) {
         const { ids, files } = next
         for (const file of files) await fulfil(dir, file)
-        // The intent goes last. What a power cut brings back of this is found to be fulfilled, and marked again.
+        // The intent is deleted last. If a power failure undoes this, the intent turns out to be fulfilled and is deleted again.
         db.writeLightly(() => {
           sql.mark.run(JSON.stringify(ids))
           sql.done.run()
@@ -127,15 +130,15 @@ export function openArchive({ db, dir, clock, wall, failed }: ArchiveParts): Arc
       return false
     }
   }
-  const work = (): Promise<boolean> => (working = working.then(catchUp))
+  const work = (): Promise<boolean> => inOrder(catchUp)
 
   return {
     nudge: () => nudged.resolve(),
     async run(signal) {
-      const aborted = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+      const stopped = aborted(signal)
       for (let clean = await work(); !signal.aborted; clean = await work()) {
         const waited = clean ? nudged.promise : clock.sleep(retryMs, signal)
-        await Promise.race([waited, aborted])
+        await Promise.race([waited, stopped])
         if (signal.aborted) return
         nudged = Promise.withResolvers()
         await clock.sleep(clean ? pauseMs : 0, signal)

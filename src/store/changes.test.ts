@@ -1,6 +1,6 @@
 // The log of changes on a real database.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { absent, type Changes, type NewChange, openChanges, shownChange, versionOf } from './changes.ts'
+import { absent, type Changes, createChanges, type NewChange, shownChange, versionOf } from './changes.ts'
 import { type Database, openDatabase } from './database.ts'
 
 let db: Database
@@ -9,7 +9,7 @@ const clock = { now: () => 7, sleep: async () => undefined }
 
 beforeEach(() => {
   db = openDatabase(':memory:')
-  changes = openChanges(db, clock)
+  changes = createChanges(db, clock)
 })
 afterEach(() => db.close())
 
@@ -20,7 +20,7 @@ const change = (n: number, more: Partial<NewChange> = {}): NewChange => ({
 })
 const record = (one: NewChange) => changes.record(one, one.after)
 
-test('what was recorded is found again, with what stands in the file', async () => {
+test('a recorded change is found again, with the current content of the file', async () => {
   const made = await record(change(1, { before: absent, person: 'ada', events: [3, 4] }))
   expect(changes.find(made.id)).toEqual({ ...made, before: absent })
   expect(changes.find(99)).toBe(null)
@@ -31,7 +31,7 @@ test('what was recorded is found again, with what stands in the file', async () 
   })
 })
 
-test('the newest thousand stay, and those that wait are neither pushed out nor push others out', async () => {
+test('the newest thousand are kept; waiting changes are not pushed out and push out no others', async () => {
   await record(change(0, { state: 'waiting' }))
   await Promise.all(Array.from({ length: 1100 }, (_, n) => record(change(n))))
   expect(changes.list(5000)).toHaveLength(1001)
@@ -43,7 +43,7 @@ test('the newest thousand stay, and those that wait are neither pushed out nor p
   expect(changes.list(2).map(({ id }) => id)).toEqual([1351, 1350])
 })
 
-test('of a long text only the hash is kept in the log, but what stands in the file is kept whole', async () => {
+test('of a long text the log stores only the hash, but the current content is stored whole', async () => {
   const long = versionOf('x'.repeat(64 * 1024 + 1))
   const { id } = await record(change(1, { after: long }))
   expect(changes.find(id)).toMatchObject({ before: versionOf('1\n'), after: { text: null, hash: long.hash } })

@@ -1,4 +1,4 @@
-// The changes of the files that say who the agent is: what stood there, what stands there now, on whose words. Kept bounded.
+// The log of changes to the guarded files: text before, text after, and on whose behalf. Bounded in size.
 import { hash as digest } from 'node:crypto'
 import type { LaneKey } from '../base/event.ts'
 import type { ChangeState, MemoryChange } from '../base/memory.ts'
@@ -6,7 +6,7 @@ import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 import { unified } from './merge.ts'
 
-/** What stood in a file. Without a text: there was no file (the hash is empty), or the text was not kept. */
+/** The content of a file. Without a text: there was no file (the hash is empty), or the text was not stored. */
 export interface Version {
   readonly text: string | null
   readonly hash: string
@@ -19,7 +19,7 @@ export const versionOf = (text: string | null): Version =>
 export interface NewChange extends Pick<MemoryChange, 'file' | 'events' | 'lane' | 'person' | 'owner' | 'state'> {
   readonly before: Version
   readonly after: Version
-  /** Where the text after stands whole when it is not kept here; relative to the workspace. */
+  /** The file with the full text after the change, if it is not stored here; relative to the workspace. */
   readonly aside: string | null
 }
 
@@ -29,15 +29,15 @@ export interface Change extends NewChange {
 }
 
 export interface Changes {
-  /** What stood in the files when they were last looked at; empty: they never were. */
+  /** The content of the files when they were last checked; empty: never checked. */
   known(): ReadonlyMap<string, Version>
   keep(versions: ReadonlyMap<string, Version>): Promise<void>
-  /** With what stands in the file from now on, in the same commit. */
-  record(change: NewChange, standing: Version): Promise<Change>
-  /** Decided about: with what it became in the end, if that is known. */
-  decide(change: Change, standing: Version): Promise<Change>
+  /** Also stores, in the same commit, the current content of the file. */
+  record(change: NewChange, current: Version): Promise<Change>
+  /** Stores the decision, with the resulting content if it is known. */
+  decide(change: Change, current: Version): Promise<Change>
   find(id: number): Change | null
-  /** The newest in one of these states. */
+  /** The newest change in one of these states. */
   newest(states: readonly ChangeState[]): Change | null
   waiting(file: string, before: Version, after: Version): Change | null
   list(most: number): readonly Change[]
@@ -45,10 +45,10 @@ export interface Changes {
 
 const mostDecided = 1000
 const mostWaiting = 200
-/** Of what is longer only the hash is kept. */
+/** For longer texts only the hash is stored. */
 const longestText = 64 * 1024
 
-/** There was something, but not its text: only what it was, to tell it from others. */
+/** There was content, but its text was not stored: only its hash. */
 export const isUnkept = ({ text, hash }: Version): boolean => text === null && hash !== ''
 
 export const isTooLong = ({ text }: Version): boolean => text !== null && Buffer.byteLength(text) > longestText
@@ -69,11 +69,11 @@ interface Row {
   readonly aside: string | null
 }
 
-export function openChanges(db: Database, clock: Clock): Changes {
+export function createChanges(db: Database, clock: Clock): Changes {
   const sql = {
-    known: db.prepare('SELECT file, text, hash FROM kept_files'),
+    known: db.prepare('SELECT file, text, hash FROM guarded_files'),
     keep: db.prepare(
-      `INSERT INTO kept_files (file, text, hash) VALUES (?, ?, ?)
+      `INSERT INTO guarded_files (file, text, hash) VALUES (?, ?, ?)
        ON CONFLICT (file) DO UPDATE SET text = excluded.text, hash = excluded.hash`,
     ),
     insert: db.prepare(
@@ -89,7 +89,7 @@ export function openChanges(db: Database, clock: Clock): Changes {
       `SELECT * FROM changes WHERE state = 'waiting' AND file = ? AND before_hash = ? AND after_hash = ? LIMIT 1`,
     ),
     list: db.prepare('SELECT * FROM changes ORDER BY id DESC LIMIT ?'),
-    // A flood of them must not push the log out, nor be lost without a trace.
+    // A flood of waiting changes must not push out the log, and must not be lost without a trace.
     giveUp: db.prepare(
       `UPDATE changes SET state = 'denied' WHERE state = 'waiting' AND id <=
          (SELECT id FROM changes WHERE state = 'waiting' ORDER BY id DESC LIMIT 1 OFFSET ${mostWaiting})`,
@@ -116,7 +116,7 @@ export function openChanges(db: Database, clock: Clock): Changes {
       db.write(() => {
         for (const [file, version] of versions) keep(file, version)
       }),
-    record: (change, standing) =>
+    record: (change, current) =>
       db.write(() => {
         const { file, events, lane, person, owner, state, before, after, aside } = change
         const at = clock.now()
@@ -124,16 +124,16 @@ export function openChanges(db: Database, clock: Clock): Changes {
           ...[at, file, JSON.stringify(events), lane, person, owner ? 1 : 0, state],
           ...[...stored(before), ...stored(after), aside],
         )
-        keep(file, standing)
+        keep(file, current)
         sql.giveUp.run()
         sql.forget.run()
         return { ...change, id: Number(lastInsertRowid), at }
       }),
-    decide: (change, standing) =>
+    decide: (change, current) =>
       db.write(() => {
         const { id, file, state, before, after, aside } = change
         sql.decide.run(state, ...stored(before), ...stored(after), aside, id)
-        keep(file, standing)
+        keep(file, current)
         return change
       }),
     find: id => one(sql.find.get(id)),
@@ -146,7 +146,7 @@ export function openChanges(db: Database, clock: Clock): Changes {
   }
 }
 
-/** As it is shown to the owner. */
+/** As shown to the owner. */
 export function shownChange(change: Change): MemoryChange {
   const { id, at, file, events, lane, person, owner, state } = change
   return { id, at, file, events, lane, person, owner, state, diff: diffOf(change) }

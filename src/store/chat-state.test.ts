@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { openChatStates } from './chat-state.ts'
+import { createChatStates } from './chat-state.ts'
 import { openDatabase } from './database.ts'
 
 const dirs: string[] = []
@@ -20,31 +20,31 @@ async function setup() {
   return { path, clock }
 }
 
-test('what was put is there after a restart, for this chat alone', async () => {
+test('stored values are there after a restart, only for this chat', async () => {
   const { path, clock } = await setup()
   const first = openDatabase(path)
-  const before = openChatStates(first, clock).of('discord')
+  const before = createChatStates(first, clock).of('discord')
   before.put('session:0', 'a')
   before.put('session:0', 'b')
   before.put('gone', 'x')
   before.put('gone', null)
   await first.close()
   const db = openDatabase(path)
-  const states = openChatStates(db, clock)
+  const states = createChatStates(db, clock)
   expect(states.of('discord').get('session:0')).toBe('b')
   expect(states.of('discord').get('gone')).toBe(null)
   expect(states.of('slack').get('session:0')).toBe(null)
   await db.close()
 })
 
-test('a list has what begins so, the latest first; what nobody touched is forgotten', async () => {
+test('list returns entries by prefix, latest first; untouched entries are deleted, but positions are not', async () => {
   const { path, clock } = await setup()
   const db = openDatabase(path)
-  const states = openChatStates(db, clock)
+  const states = createChatStates(db, clock)
   const memory = states.of('discord')
-  for (const name of ['seen:1', 'seen:2', 'see', 'seen:1', 'session']) memory.put(name, name)
+  for (const name of ['seen:1', 'seen:2', 'horizon', 'seen:1', 'session:0']) memory.put(name, name)
   expect(memory.list('seen:').map(({ name }) => name)).toEqual(['seen:1', 'seen:2'])
   await states.forgetBefore(1003)
-  expect(memory.list('').map(({ name }) => name)).toEqual(['session', 'seen:1'])
+  expect(memory.list('').map(({ name }) => name)).toEqual(['session:0', 'seen:1', 'horizon'])
   await db.close()
 })

@@ -1,10 +1,10 @@
-// What an agent is told of a conversation, read back from the rows that carried it.
+// The history of a conversation for an agent, read back from the queues.
 import { expect, test } from 'vitest'
-import type { Letter } from '../base/chat.ts'
+import type { Delivery } from '../base/chat.ts'
 import type { NewEvent } from '../base/event.ts'
 import { openDatabase } from './database.ts'
-import { openHistory } from './history.ts'
-import { openShelf } from './shelf.ts'
+import { createHistory } from './history.ts'
+import { createQueueStore } from './queue-store.ts'
 
 const place = { chat: 'webchat', conversation: 'a' }
 const author = { id: 'owner', name: 'owner', owner: true }
@@ -12,17 +12,17 @@ const asks = (id: string, text: string): NewEvent => ({
   ...{ key: `webchat:a:${id}`, lane: 'webchat:a', replyTo: place, source: 'webchat' },
   what: { kind: 'message', id, text, author },
 })
-const says = (about: string | null, text: string): Letter => ({ place, kind: 'final', about, text, ok: true })
+const says = (about: string | null, text: string): Delivery => ({ place, kind: 'final', about, text, ok: true })
 
 function open() {
   const db = openDatabase(':memory:')
-  const shelf = openShelf(db, { now: () => 1, sleep: async () => undefined })
-  const file = (box: 'in' | 'out', lane: string, key: string, item: unknown) =>
-    shelf.file(box, lane, key, JSON.stringify(item), [])
-  return { history: openHistory(db), file, close: db.close }
+  const queueStore = createQueueStore(db, { now: () => 1, sleep: async () => undefined })
+  const file = (queue: 'in' | 'out', lane: string, key: string, item: unknown) =>
+    queueStore.file(queue, lane, key, JSON.stringify(item), [])
+  return { history: createHistory(db), queueStore, file, close: db.close }
 }
 
-test('what was said unasked is told to a session that cannot know of it, and not to the one that said it', async () => {
+test('unasked messages are given to a session that does not know them, and not to the one that sent them', async () => {
   const { history, file, close } = open()
   await file('in', 'webchat:a', 'webchat:a:1', asks('1', 'hello')) // item 1
   await file('out', 'webchat:a', 'webchat:a:1#final', says('1', 'hi')) // 2
@@ -46,6 +46,30 @@ test('what was said unasked is told to a session that cannot know of it, and not
   // A page knows it by the event that it came from, draft and final alike.
   expect(history.before('webchat:a', null, 20).messages.map(one => one.id)).toEqual([
     ...['1', '1', 'cron:brief@1', 'agent:1#report', 'webchat:a:1#said-ab'],
+  ])
+  await close()
+})
+
+test('a command and its answer are no business of the agent, though the page shows them', async () => {
+  const { history, file, close } = open()
+  const { what, ...rest } = asks('1', '/status')
+  await file('in', 'webchat:a', 'webchat:a:1', { ...rest, what: { ...what, kind: 'command' } })
+  await file('out', 'webchat:a', 'webchat:a:1#final', says('1', 'Up for 2 h.'))
+  expect(history.answered('webchat:a', 0, 20)).toEqual([])
+  expect(history.before('webchat:a', null, 20).messages.map(({ text }) => text)).toEqual(['/status', 'Up for 2 h.'])
+  await close()
+})
+
+test('an answer that the platform refused counts as not sent, for the page and for other agents', async () => {
+  const { history, queueStore, file, close } = open()
+  await file('in', 'webchat:a', 'webchat:a:1', asks('1', 'hello'))
+  const put = await queueStore.put('out', 'webchat:a', 'webchat:a:1#final', JSON.stringify(says('1', 'hi')), 'start')
+  const states = () => history.answered('webchat:a', 0, 20).map(({ text, state }) => [text, state])
+  expect(states().at(-1)).toEqual(['hi', 'answered'])
+  if (put.type === 'stored') await queueStore.settle([put.row.id], { type: 'failed', why: 'forbidden' })
+  expect(states()).toEqual([
+    ['hello', 'answered'],
+    ['hi', 'failed'],
   ])
   await close()
 })

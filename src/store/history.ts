@@ -1,31 +1,31 @@
-// What was said in a conversation, read back from the same rows that carried it.
-import { eventOfLetter, eventOfSaying, type Letter } from '../base/chat.ts'
+// The messages of a conversation, read back from the rows of the queues.
+import { type Delivery, eventOfDelivery, eventOfInterim } from '../base/chat.ts'
+import type { Stretch } from '../base/conversations.ts'
 import type { LaneKey, NewEvent } from '../base/event.ts'
-import type { Said } from '../base/history.ts'
-import type { Stretch } from '../base/talks.ts'
+import type { PastMessage } from '../base/history.ts'
 import type { Database } from './database.ts'
 
 export interface History {
-  /** What was said before that item (null: at the end), oldest first: at most so many, and not much more than a page can hold. */
+  /** The messages before that item (null: at the end), oldest first: at most `most`, and not much more than fits on a page. */
   before(lane: LaneKey, item: number | null, most: number): Stretch
-  /** What was said from that item on. */
+  /** The messages from that item on. */
   from(lane: LaneKey, item: number, most: number): Stretch
-  /** The newest messages and their answers after item `after`, oldest first, as far as an agent was concerned with them. */
-  answered(lane: LaneKey, after: number, most: number): readonly Said[]
-  letter(key: string): Letter | null
+  /** The newest messages and answers after item `after`, oldest first, as far as they concern the agent. */
+  answered(lane: LaneKey, after: number, most: number): readonly PastMessage[]
+  delivery(key: string): Delivery | null
   wasCancelled(eventKey: string): boolean
 }
 
 export interface Row {
   id: number
-  box: string
+  queue: string
   key: string
   state: string
   body: string
   at: number
 }
 
-/** Of one stretch, unless it is a single message. */
+/** The limit of one section, unless it is a single message. */
 const mostCharacters = 1_000_000
 
 const shown = {
@@ -36,15 +36,15 @@ const shown = {
   cancelled: 'refused',
 } as const
 
-export function openHistory(db: Database): History {
-  const columns = 'id, box, key, state, body, at'
+export function createHistory(db: Database): History {
+  const columns = 'id, queue, key, state, body, at'
   const downFrom = db.prepare(`SELECT ${columns} FROM items WHERE lane = ? AND id < ? ORDER BY id DESC`)
   const upFrom = db.prepare(`SELECT ${columns} FROM items WHERE lane = ? AND id >= ? ORDER BY id`)
   const anyBefore = db.prepare('SELECT 1 FROM items WHERE lane = ? AND id < ? LIMIT 1')
   const later = db.prepare(`SELECT ${columns} FROM items WHERE lane = ? AND id > ? ORDER BY id DESC LIMIT ?`)
-  const byKey = db.prepare(`SELECT body FROM items WHERE box = 'out' AND key = ?`)
-  const event = db.prepare(`SELECT id, lane FROM items WHERE box = 'in' AND key = ?`)
-  const cancelled = db.prepare(`SELECT 1 FROM items WHERE box = 'in' AND key = ? AND state = 'cancelled'`)
+  const byKey = db.prepare(`SELECT body FROM items WHERE queue = 'out' AND key = ?`)
+  const event = db.prepare(`SELECT id, lane FROM items WHERE queue = 'in' AND key = ?`)
+  const cancelled = db.prepare(`SELECT 1 FROM items WHERE queue = 'in' AND key = ? AND state = 'cancelled'`)
   return {
     wasCancelled: eventKey => cancelled.get(eventKey) !== undefined,
     before(lane, item, most) {
@@ -57,31 +57,36 @@ export function openHistory(db: Database): History {
     },
     answered(lane, after, most) {
       const rows = (later.all(lane, after, most) as unknown as Row[]).reverse()
-      const asked = new Set(rows.filter(row => row.box === 'in' && row.state === 'done').flatMap(row => idOf(row)))
-      // What was said here unasked belongs to it too, unless it was said in this very conversation and before.
+      const questions = new Set(
+        rows.filter(row => row.queue === 'in' && row.state === 'done').flatMap(row => idOf(row)),
+      )
+      // Messages sent here unasked belong to it too, unless they were sent from this very conversation before.
       const isNews = (row: Row) => {
-        const origin = event.get(eventOfSaying(eventOfLetter(row.key))) as { id: number; lane: string } | undefined
+        const origin = event.get(eventOfInterim(eventOfDelivery(row.key))) as { id: number; lane: string } | undefined
         return !origin || origin.lane !== lane || origin.id > after
       }
       return rows.flatMap(row => {
-        const one = said(row)
-        return one && (asked.has(one.id) || (isUnasked(row) && isNews(row))) ? [one] : []
+        const one = pastMessageOf(row)
+        return one && (questions.has(one.id) || (isUnasked(row) && isNews(row))) ? [one] : []
       })
     },
-    letter(key) {
+    delivery(key) {
       const row = byKey.get(key) as { body: string } | undefined
-      return row ? (JSON.parse(row.body) as Letter) : null
+      return row ? (JSON.parse(row.body) as Delivery) : null
     },
   }
 }
 
-/** As many as are asked for, or as a page can hold; and the item after them, null if there is none. */
-function stretch(rows: Iterable<unknown>, most: number): { readonly found: Said[]; readonly next: number | null } {
-  const found: Said[] = []
+/** As many as requested, or as fit on a page; and the item after them, null if there is none. */
+function stretch(
+  rows: Iterable<unknown>,
+  most: number,
+): { readonly found: PastMessage[]; readonly next: number | null } {
+  const found: PastMessage[] = []
   let room = mostCharacters
   for (const row of rows as Iterable<Row>) {
     if (found.length >= most || room < 0) return { found, next: row.id }
-    const one = said(row)
+    const one = pastMessageOf(row)
     room -= one?.text.length ?? 0
     if (one && room < 0 && found.length > 0) return { found, next: row.id }
     if (one) found.push(one)
@@ -89,32 +94,33 @@ function stretch(rows: Iterable<unknown>, most: number): { readonly found: Said[
   return { found, next: null }
 }
 
-/** What the agent was asked; a command was none of its business. */
+/** The ids of messages to the agent; commands are excluded. */
 function idOf({ body }: Row): readonly string[] {
   const { what } = JSON.parse(body) as NewEvent
   return what.kind === 'message' ? [what.id] : []
 }
 
-const isUnasked = ({ box, body }: Row) => box === 'out' && (JSON.parse(body) as Letter).about === null
+const isUnasked = ({ queue, body }: Row) => queue === 'out' && (JSON.parse(body) as Delivery).about === null
 
-export function said({ box, key, state, body, at }: Row): Said | null {
-  if (box === 'in') {
-    const { what, standing } = JSON.parse(body) as NewEvent
+export function pastMessageOf({ queue, key, state, body, at }: Row): PastMessage | null {
+  if (queue === 'in') {
+    const { what, sender } = JSON.parse(body) as NewEvent
     if (what.kind !== 'message' && what.kind !== 'command') return null
-    const sender = standing && { sender: { author: what.author, standing } }
+    const speaker = sender && { speaker: { author: what.author, sender } }
     const { id, text, attachments } = what
     const files = attachments && { attachments: attachments.map(({ path: _, missing: __, ...file }) => file) }
-    return { id, role: 'user', text, at, ok: true, ...sender, ...files, state: shown[state as keyof typeof shown] }
+    return { id, role: 'user', text, at, ok: true, ...speaker, ...files, state: shown[state as keyof typeof shown] }
   }
-  const letter = JSON.parse(body) as Letter
-  if (letter.kind !== 'final') return null
+  const delivery = JSON.parse(body) as Delivery
+  if (delivery.kind !== 'final') return null
   return {
-    id: letter.about ?? eventOfLetter(key),
+    id: delivery.about ?? eventOfDelivery(key),
     role: 'agent',
-    text: letter.text,
+    text: delivery.text,
     at,
-    ok: letter.ok,
-    ...(letter.files && { files: letter.files }),
-    state: letter.ok ? 'answered' : 'failed',
+    ok: delivery.ok,
+    ...(delivery.files && { files: delivery.files }),
+    // Nobody has read what the platform refused, whatever the delivery says.
+    state: delivery.ok && state !== 'failed' ? 'answered' : 'failed',
   }
 }

@@ -1,35 +1,41 @@
-// What survives a restart.
+// The entry point of store/: everything that survives a restart.
 import type { LogReader } from './log-reader.ts'
 
-export { openActivity } from './activity.ts'
-export { type Archive, openArchive } from './archive.ts'
-export { openBrain, openContent, openTasks } from './brain.ts'
-export { openChanges } from './changes.ts'
-export { openChatStates } from './chat-state.ts'
-export { type Conversations, openConversations } from './conversations.ts'
-export { type Database, DatabaseUnusable, inWords, openDatabase } from './database.ts'
-export { byHand, doerCalling } from './doer.ts'
-export { sweepDrafts } from './drafts.ts'
-export { followFiles } from './file-news.ts'
-export { openMirrorFile, writeWhole } from './files.ts'
-export { openHistory } from './history.ts'
-export { type Interrupted, type Keeper, openKeeper } from './keeping.ts'
+export { createActivity } from './activity.ts'
+export { actorCalling, byHand } from './actor.ts'
+export { type Archive, createArchive } from './archive.ts'
+export { createBootStore } from './boot-store.ts'
+export { createChanges } from './changes.ts'
+export { createChatStates } from './chat-state.ts'
+export { createConversationList } from './conversations.ts'
+export { type Database, openDatabase } from './database.ts'
+export { DatabaseUnusable, inWords, lossNote } from './database-errors.ts'
+export { createFileGuard, type FileGuard, type Killed } from './file-guard.ts'
+export { followFiles } from './file-watch.ts'
+export { createMirrorFile, writeWhole } from './files.ts'
+export { createHistory } from './history.ts'
+export { createJobStates } from './job-state.ts'
 export { type LogFile, openLogFile } from './log-file.ts'
-export { openMarks } from './marks.ts'
 export { unified } from './merge.ts'
-export { openPairing } from './pairing.ts'
+export { createPairing } from './pairing.ts'
+export { createQueueStore } from './queue-store.ts'
+export { createBrain, createContent, createTasks } from './record-files.ts'
 export { openMemorySearch } from './search.ts'
-export { openSessions, type SessionStore } from './sessions.ts'
-export { openSessionsDesk } from './sessions-desk.ts'
-export { type Counts, openShelf } from './shelf.ts'
-export { openSubAgentBook } from './subagents.ts'
-export { openTalks } from './talks.ts'
-export { openTimeline } from './timeline.ts'
-export { openUploadBook } from './uploads.ts'
-export { openUsage, type UsageBook } from './usage.ts'
+export {
+  type ConversationSettings,
+  createConversationSettings,
+  createSessionsAdmin,
+  openSessions,
+  type SessionStore,
+} from './sessions.ts'
+export { createSubAgentStore } from './subagents.ts'
+export { sweepDrafts } from './temp-files.ts'
+export { createTimeline } from './timeline.ts'
+export { createUploadStore } from './uploads.ts'
+export { createUsage, type UsageStore } from './usage.ts'
 
-/** Loaded when somebody looks at the log, which most who start a gateway never do. */
-export const openLogReader = async (dir: string): Promise<LogReader> => {
+/** Loaded on demand: most runs never read the log. */
+export const createLogReader = async (dir: string): Promise<LogReader> => {
   const reader = await import('./log-reader.ts')
-  return reader.openLogReader(dir)
+  return reader.createLogReader(dir)
 }

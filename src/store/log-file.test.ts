@@ -1,4 +1,4 @@
-// The log in files: nothing lost over rotation, trouble and cut lines, and nobody held up.
+// The log files: nothing is lost by rotation, errors and truncated lines, and nobody is blocked.
 import {
   chmodSync,
   existsSync,
@@ -16,7 +16,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { LogQuery } from '../base/logs.ts'
 import { openLogFile } from './log-file.ts'
-import { openLogReader } from './log-reader.ts'
+import { createLogReader } from './log-reader.ts'
 
 let home = ''
 let dir = ''
@@ -33,11 +33,11 @@ const line = (n: number, level = 30, more: object = {}) =>
 const openHere = (largest?: number, failed: (error: unknown) => void = () => expect.unreachable()) =>
   openLogFile({ dir, now: () => clock, failed, ...(largest !== undefined && { largest }) })
 const all: LogQuery = { level: 'trace', words: '', after: null, most: 100_000 }
-const read = (query: Partial<LogQuery> = {}) => openLogReader(dir).read({ ...all, ...query })
+const read = (query: Partial<LogQuery> = {}) => createLogReader(dir).read({ ...all, ...query })
 const numbers = (lines: readonly { readonly fields: object }[]) => lines.map(({ fields }) => Reflect.get(fields, 'n'))
 const upTo = (n: number, from = 0) => Array.from({ length: n - from }, (_, i) => from + i)
 
-test('the files are for the owner alone, and only so many are kept', () => {
+test('the files are readable only by the owner, and their number is limited', () => {
   const file = openHere(500)
   for (const n of upTo(100)) file.write(line(n))
   file.close()
@@ -49,7 +49,7 @@ test('the files are for the owner alone, and only so many are kept', () => {
   }
 })
 
-test('whoever follows sees every line once and in order, however the files are turned over and the program is started anew', async () => {
+test('a follower sees every line once and in order, across rotations and restarts', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.boolean()), { maxLength: 12 }),
@@ -82,7 +82,7 @@ test('whoever follows sees every line once and in order, however the files are t
   )
 })
 
-test('the newest lines come from as many files as it takes, filtered by level and words', async () => {
+test('the newest lines come from as many files as needed, filtered by level and words', async () => {
   const file = openHere(2000)
   for (const n of upTo(60)) file.write(line(n, n % 10 === 0 ? 40 : 30, { why: n % 20 === 0 ? 'Zürich' : 'x' }))
   file.close()
@@ -104,7 +104,7 @@ test('long lines and long files are read whole', async () => {
   expect(numbers((await read({ after: since.cursor })).lines)).toEqual(upTo(40, 3))
 })
 
-test('a line that is half there waits for its end, and what a kill cut off does not swallow the next', async () => {
+test('an unfinished line is left for later, and a line truncated by a kill does not swallow the next', async () => {
   const file = openHere()
   file.write(line(1))
   file.close()
@@ -119,12 +119,12 @@ test('a line that is half there waits for its end, and what a kill cut off does 
   expect(numbers((await read()).lines)).toEqual([1, 3])
 })
 
-test('trouble is told once, holds nobody up, and is over when it is over', async () => {
+test('a write error is reported once, blocks nobody, and writing resumes afterwards', async () => {
   writeFileSync(dir, 'a file is in the way')
-  const told: unknown[] = []
-  const file = openHere(undefined, error => told.push(error))
+  const failures: unknown[] = []
+  const file = openHere(undefined, error => failures.push(error))
   for (const n of upTo(3)) file.write(line(n))
-  expect(told).toHaveLength(1)
+  expect(failures).toHaveLength(1)
   rmSync(dir)
   file.write(line(3))
   expect(existsSync(dir)).toBe(false)
@@ -132,10 +132,10 @@ test('trouble is told once, holds nobody up, and is over when it is over', async
   file.write(line(4))
   file.close()
   expect(numbers((await read()).lines)).toEqual([4])
-  expect(told).toHaveLength(1)
+  expect(failures).toHaveLength(1)
 })
 
-test('files that somebody removes are begun anew, and a cursor into them says that something is missing', async () => {
+test('removed files are created again, and a cursor into them reports a gap', async () => {
   const file = openHere()
   file.write(line(1))
   const { cursor } = await read()
@@ -150,8 +150,8 @@ test('files that somebody removes are begun anew, and a cursor into them says th
   expect(statSync(dir).mode & 0o777).toBe(0o700)
 })
 
-test('where nothing was kept there is nothing, and no error', async () => {
-  expect(await openLogReader(dir).any()).toBe(false)
+test('without log files there are no lines and no error', async () => {
+  expect(await createLogReader(dir).any()).toBe(false)
   expect(await read()).toEqual({ lines: [], cursor: '', more: false, gap: false })
 })
 

@@ -1,4 +1,5 @@
-// The log in files that do not grow without end: each line is with the system when `write` returns, so that also a kill loses none.
+// The log files, limited in size. Each line is passed to the operating system before `write` returns, so that even a kill loses none.
+
 import {
   chmodSync,
   closeSync,
@@ -12,20 +13,21 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { errorCode } from '../base/error-text.ts'
 
 export const logName = 'aetheel.log'
-/** Besides the one that is written. */
+/** In addition to the current one. */
 export const mostOldLogs = 3
 const largest = 5 * 1024 * 1024
-/** A disk that took nothing is asked again after this. */
+/** After a failed write, the disk is tried again after this time. */
 const restMs = 10_000
-/** How often it is looked at whether the file is still there. */
+/** How often to check that the file still exists. */
 const lookMs = 5000
 
 export interface LogFileParts {
   readonly dir: string
   now(): number
-  /** Told once. Nothing of this ever stands in the way of whoever logs. */
+  /** Called once. A failure never disturbs the code that logs. */
   failed(error: unknown): void
   readonly largest?: number
 }
@@ -42,7 +44,7 @@ export function openLogFile({ dir, now, failed, largest: most = largest }: LogFi
   let file: { readonly fd: number; readonly ino: number; size: number; torn: boolean } | null = null
   let restUntil = 0
   let looked = 0
-  let told = false
+  let reported = false
 
   function open() {
     mkdirIfMissing(dir)
@@ -60,7 +62,7 @@ export function openLogFile({ dir, now, failed, largest: most = largest }: LogFi
     file = null
   }
 
-  /** Somebody may have removed or moved it: the lines would go where nobody can read them. */
+  /** Somebody may have removed or moved the file: lines written to it could not be read. */
   function stillThere(): typeof file {
     if (file && now() - looked >= lookMs) {
       looked = now()
@@ -81,7 +83,7 @@ export function openLogFile({ dir, now, failed, largest: most = largest }: LogFi
   function put(lines: string): void {
     let to = stillThere() ?? open()
     if (to.size > 0 && to.size + Buffer.byteLength(lines) > most) to = rotate()
-    // What a full disk cut off must not swallow the next line as well.
+    // A line truncated by a full disk must not swallow the next line as well.
     const bytes = Buffer.from(to.torn ? `\n${lines}` : lines)
     for (let at = 0; at < bytes.length; ) {
       const written = writeSync(to.fd, bytes, at)
@@ -98,14 +100,14 @@ export function openLogFile({ dir, now, failed, largest: most = largest }: LogFi
       restUntil = 0
     } catch (error) {
       restUntil = now() + restMs
-      if (!told) {
-        told = true
+      if (!reported) {
+        reported = true
         failed(error)
       }
     }
   }
 
-  // The folder is there from the beginning, for those who watch it.
+  // Creates the folder immediately, for those who watch it.
   write('')
   return {
     write,
@@ -120,7 +122,7 @@ function mkdirIfMissing(dir: string): void {
   try {
     mkdirSync(dir, { mode: 0o700 })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (errorCode(error) !== 'EEXIST') throw error
   }
 }
 

@@ -1,4 +1,4 @@
-// Reads the log's files: the newest lines, or what came after a cursor, also when the files were renamed or begun anew meanwhile.
+// Reads the log files: the newest lines, or the lines after a cursor, even if files were renamed or created meanwhile.
 import { hash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,24 +6,24 @@ import { type LogLevel, type LogLine, type LogPage, type LogQuery, logLevels } f
 import { logName, mostOldLogs } from './log-file.ts'
 
 export interface LogReader {
-  /** False: nothing was ever kept here. */
+  /** False: there are no log files. */
   any(): Promise<boolean>
   read(query: LogQuery): Promise<LogPage>
 }
 
 interface OpenFile {
   readonly handle: FileHandle
-  /** By its first line, which stays the same whatever the file is called. */
+  /** Derived from its first line, which stays the same when the file is renamed. */
   readonly id: string
   readonly size: number
 }
 
 const chunkBytes = 256 * 1024
-/** Enough of the first line to know it again. */
+/** Enough of the first line to identify it. */
 const headBytes = 1024
 const newline = 10
 
-export function openLogReader(dir: string): LogReader {
+export function createLogReader(dir: string): LogReader {
   return {
     any: async () => (await withFiles(dir, async files => files.length)) > 0,
     read: query =>
@@ -31,12 +31,12 @@ export function openLogReader(dir: string): LogReader {
   }
 }
 
-/** The oldest first. */
+/** Oldest first. */
 async function withFiles<T>(dir: string, use: (files: readonly OpenFile[]) => Promise<T>): Promise<T> {
   const files: OpenFile[] = []
   const opened: FileHandle[] = []
   try {
-    // From the newest on: one that is renamed meanwhile is then found twice, and not never.
+    // Newest first: a file that is renamed meanwhile is then found twice instead of never.
     for (let age = 0; age <= mostOldLogs; age++) {
       const handle = await open(join(dir, age === 0 ? logName : `${logName}.${age}`)).catch(ifMissing)
       if (!handle) continue
@@ -120,7 +120,7 @@ async function bytesOf(handle: FileHandle, start: number, end: number): Promise<
   return buffer.subarray(0, bytesRead)
 }
 
-/** The end of the last whole line: one that is being written is for the next look. */
+/** The end of the last whole line: a line that is being written is left for the next read. */
 async function endOfLines(handle: FileHandle, size: number): Promise<number> {
   for (let end = size; end > 0; ) {
     const start = Math.max(0, end - headBytes)
@@ -131,7 +131,7 @@ async function endOfLines(handle: FileHandle, size: number): Promise<number> {
   return 0
 }
 
-/** Where the first line begins that is whole after `from`; back to its beginning if there is none. */
+/** Where the first whole line after `from` starts; the start of its line if there is none. */
 async function startOfLines(handle: FileHandle, from: number, end: number): Promise<number> {
   for (let start = from; start > 0; start = Math.max(0, start - chunkBytes)) {
     const first = (await bytesOf(handle, start - 1, end - 1)).indexOf(newline)
@@ -150,7 +150,7 @@ async function endOfChunk(handle: FileHandle, offset: number, end: number): Prom
 
 const numbers: Readonly<Record<LogLevel, number>> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
 
-/** Most lines are told apart before they are read as JSON, which costs the most. */
+/** Most lines are filtered before they are parsed as JSON, which costs the most. */
 function matcher({ level, words }: LogQuery): (text: string) => LogLine | null {
   const least = numbers[level]
   const wanted = words.toLowerCase()
@@ -162,7 +162,7 @@ function matcher({ level, words }: LogQuery): (text: string) => LogLine | null {
   }
 }
 
-/** Null: cut off, or not ours. */
+/** Null: truncated, or not a log line. */
 function lineOf(text: string): LogLine | null {
   try {
     const { level, time, msg = '', ...fields } = JSON.parse(text) as Record<string, unknown>

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { asItem, hasItem, withItem, withoutItems } from './memory-items.ts'
 
-test('whatever is remembered is one line that is no heading, and can be forgotten again', () => {
+test('every remembered item is one line, is not a heading, and can be forgotten again', () => {
   const word = fc.oneof(
     fc.string(),
     fc.string({ unit: 'grapheme' }),
@@ -28,11 +28,17 @@ test('whatever is remembered is one line that is no heading, and can be forgotte
   )
 })
 
-test('a new item follows the list, or stands apart from a heading', () => {
+test('a new item follows the list, or is separated from a heading', () => {
   expect(withItem(null, 'tea')).toBe('# Memory\n\n- tea\n')
   expect(withItem('# Memory\n', 'tea')).toBe('# Memory\n\n- tea\n')
   expect(withItem('# Memory\n\n- tea\n', 'cake')).toBe('# Memory\n\n- tea\n- cake\n')
   expect(withItem('- tea', 'cake')).toBe('- tea\n- cake\n')
+})
+
+test('an item is there also where its line ends in blanks, as files of other systems do', () => {
+  expect(hasItem('# Memory\r\n- tea\r\n- cake  \n', 'tea')).toBe(true)
+  expect(hasItem('# Memory\r\n- tea\r\n- cake  \n', 'cake')).toBe(true)
+  for (const text of [null, '', '- tea and more', '-tea', ' - tea']) expect(hasItem(text, 'tea')).toBe(false)
 })
 
 test('an item is forgotten with what belongs to it, and its neighbours stay', () => {

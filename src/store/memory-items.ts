@@ -1,10 +1,10 @@
-// The list items of memory.md: one more, or some less.
+// The list items of memory.md: adding and removing them.
 
-/** Longer is a note, not something to remember for every turn. */
+/** A longer text is a note, not something to remember in every turn. */
 export const longestItem = 2000
 const mostForgotten = 5
 
-/** One line that cannot pass for a heading, a quote or an item of another list. Empty: nothing is left to remember. */
+/** One line that cannot be read as a heading, a quote or an item of another list. Empty: there is nothing to remember. */
 export const asItem = (text: string): string =>
   text
     .replaceAll(/\p{Cc}|\p{Zl}|\p{Zp}/gu, ' ')
@@ -18,7 +18,7 @@ export const hasItem = (text: string | null, item: string): boolean =>
 export function withItem(text: string | null, item: string): string {
   if (text === null) return `# Memory\n\n- ${item}\n`
   const body = text === '' || text.endsWith('\n') ? text : `${text}\n`
-  // Behind a heading a list wants an empty line; behind a list it goes on.
+  // After a heading, a list needs an empty line; after a list, it continues.
   const gap = /^#.*\n$/m.test(body.slice(body.lastIndexOf('\n', body.length - 2) + 1)) ? '\n' : ''
   return `${body}${gap}- ${item}\n`
 }
@@ -28,7 +28,10 @@ export interface Forgotten {
   readonly removed: readonly string[]
 }
 
-/** Without the items that contain these words, with what belongs to them. Too many: the words are too common, and all stay. */
+/**
+ * Removes the items that contain these words, with everything that belongs to them. Too many: the words are too common, and all items
+ * stay.
+ */
 export function withoutItems(text: string, words: string): Forgotten | 'too-many' {
   const wanted = words.trim().toLowerCase()
   const removed: string[] = []

@@ -1,30 +1,31 @@
-// What is done to the kept files on purpose: taken back, let through, refused, remembered, forgotten. Each as one edit whose origin is known.
+// Deliberate changes to the guarded files: undo, approve, deny, remember, forget. Each is one edit with a known author.
 import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
+import { errorCode } from '../base/error-text.ts'
 import type { ChangeResult, MemoryChange, MemoryLog } from '../base/memory.ts'
 import type { Caller, ToolAnswer } from '../base/tools.ts'
+import { type Actor, actorCalling } from './actor.ts'
 import { absent, type Change, type Changes, isUnkept, type Version, versionOf } from './changes.ts'
-import { type Doer, doerCalling } from './doer.ts'
-import type { Found, KeptFiles } from './kept-files.ts'
+import type { Found, GuardedFiles } from './guarded-files.ts'
 import { asItem, type Forgotten, hasItem, longestItem, withItem, withoutItems } from './memory-items.ts'
 import { merge } from './merge.ts'
 
-/** From what stands there to what is to stand there; null: no file. Undefined: that cannot be done. */
+/** Maps the current text to the new text; null: no file. Undefined: not possible. */
 export type Edit = (text: string | null) => string | null | undefined
 
 export interface MemoryEdits {
-  /** An edit of the gateway's own on somebody's behalf. On that of a guest it waits. */
-  edit(file: string, by: Doer, edit: Edit): Promise<ChangeResult>
+  /** An edit by the gateway on somebody's behalf. On behalf of a guest it waits for approval. */
+  edit(file: string, by: Actor, edit: Edit): Promise<ChangeResult>
   remember(text: string, caller: Caller): Promise<ToolAnswer>
   forget(text: string, caller: Caller): Promise<ToolAnswer>
 }
 
 export interface MemoryLogParts {
-  readonly files: KeptFiles
+  readonly files: GuardedFiles
   readonly changes: Changes
   readonly known: Map<string, Version>
   inOrder<T>(work: () => Promise<T>): Promise<T>
   catchUp(): Promise<void>
-  wait(file: string, before: Version, after: Found, by: Doer): Promise<Change>
+  wait(file: string, before: Version, after: Found, by: Actor): Promise<Change>
   shown(change: Change): MemoryChange
   checkConfig(file: ConfigFileName, text: string): Promise<string | null>
   configChanged(): void | Promise<void>
@@ -37,36 +38,36 @@ type Applied =
 const memory = 'memory.md'
 const mostTries = 5
 
-export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
+export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
   const { files, changes, known, shown } = parts
-  const standingIn = (file: string) => known.get(file) ?? absent
+  const currentIn = (file: string) => known.get(file) ?? absent
 
-  /** What turns have written meanwhile and is not dealt with yet stays on the disk, and stays theirs: the edit is made to both. */
+  /** Changes of turns that are not handled yet stay on disk and stay theirs: the edit is applied to both texts. */
   async function apply(file: string, edit: Edit): Promise<Applied> {
     for (let tries = 0; tries < mostTries; tries++) {
       const disk = files.look(file)
-      const before = standingIn(file)
+      const before = currentIn(file)
       if (disk.what === 'unreadable') return refused(`${file} ${disk.why}.`)
       if (disk.what === 'other' || isUnkept(before)) return refused(`${file} is not a text file of the workspace.`)
       const after = edit(before.text)
       const text = disk.hash === before.hash ? after : edit(disk.text)
       if (after === undefined || text === undefined) return refused(contradiction(file))
       const wrong = isConfigFile(file) && text !== null ? await parts.checkConfig(file, text) : null
-      if (wrong !== null) return refused(`${file} would not load with it: ${wrong}`)
+      if (wrong !== null) return refused(`${file} would not load with this change: ${wrong}`)
       let from = before
       const done = await files.replace(file, disk, text, () => {
-        // What stands on the disk may have been found to be right in the meantime.
-        from = standingIn(file)
+        // The content of the disk may have been accepted in the meantime.
+        from = currentIn(file)
         known.set(file, versionOf(from === before ? after : (edit(from.text) ?? after)))
       })
       if (!done) continue
       if (isConfigFile(file)) await parts.configChanged()
-      return { ok: true, before: from, after: standingIn(file) }
+      return { ok: true, before: from, after: currentIn(file) }
     }
-    return refused(`${file} changes all the time; try again.`)
+    return refused(`${file} keeps changing; try again.`)
   }
 
-  async function edit(file: string, by: Doer, change: Edit): Promise<ChangeResult> {
+  async function edit(file: string, by: Actor, change: Edit): Promise<ChangeResult> {
     if (by.owner) {
       const applied = await apply(file, change)
       if (!applied.ok) return applied
@@ -74,7 +75,7 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
       const made = { file, before, after, ...by, state: 'made', aside: null } as const
       return { ok: true, change: shown(await changes.record(made, after)) }
     }
-    const before = standingIn(file)
+    const before = currentIn(file)
     const text = isUnkept(before) ? undefined : change(before.text)
     if (text === undefined) return refused(contradiction(file))
     const after: Found = { ...versionOf(text), what: text === null ? 'absent' : 'text' }
@@ -82,12 +83,12 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
   }
 
   async function decide(change: Change, state: 'approved' | 'undone', from: Version, to: Version) {
-    const way = wayBetween(from, to, standingIn(change.file))
-    if (!way) return refused(`Change ${change.id} is too large to be merged; edit ${change.file} by hand.`)
-    const applied = await apply(change.file, way)
+    const merging = editBetween(from, to, currentIn(change.file))
+    if (!merging) return refused(`Change ${change.id} is too large to be merged; edit ${change.file} by hand.`)
+    const applied = await apply(change.file, merging)
     if (!applied.ok) return applied
     const { before, after } = applied
-    // What was let through is from now on what it became; what was taken back stays to be seen as it was.
+    // An approved change shows its merged result; an undone change is still shown as it was.
     const decided = state === 'approved' ? { ...change, state, before, after, aside: null } : { ...change, state }
     const result = { ok: true, change: shown(await changes.decide(decided, after)) } as const
     if (state === 'approved' && change.aside !== null) await files.dropAside(change.aside)
@@ -100,7 +101,7 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
     if (change.state !== 'made' && change.state !== 'approved') return refused(notInPlace(change))
     if (isUnkept(change.before) || isUnkept(change.after))
       return refused(
-        `Change ${change.id} was too large to be kept, so it cannot be undone; edit ${change.file} by hand.`,
+        `Change ${change.id} was too large to be stored, so it cannot be undone; edit ${change.file} by hand.`,
       )
     return decide(change, 'undone', change.after, change.before)
   }
@@ -122,29 +123,30 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
     const change = changes.find(id)
     if (!change) return refused(unknown(id))
     if (change.state !== 'waiting') return refused(notWaiting(change))
-    const denied = await changes.decide({ ...change, state: 'denied' }, standingIn(change.file))
+    const denied = await changes.decide({ ...change, state: 'denied' }, currentIn(change.file))
     if (change.aside !== null) await files.dropAside(change.aside)
     return { ok: true, change: shown(denied) }
   }
 
   async function remember(text: string, caller: Caller): Promise<ToolAnswer> {
     const item = asItem(text)
-    if (item === '') return no('There is nothing to remember in that.')
+    if (item === '') return no('There is nothing to remember in this text.')
     if (item.length > longestItem) {
-      return no(`That is too long: ${item.length} characters, at most ${longestItem}. Say it in fewer words.`)
+      return no(`That is too long: ${item.length} characters, at most ${longestItem}. Use fewer words.`)
     }
-    if (hasItem(standingIn(memory).text, item)) return { ok: true, text: 'That is in memory.md already.' }
-    const result = await edit(memory, doerCalling(caller), now => withItem(now, item))
+    if (hasItem(currentIn(memory).text, item)) return { ok: true, text: 'That is already in memory.md.' }
+    const result = await edit(memory, actorCalling(caller), now => withItem(now, item))
     return result.ok ? { ok: true, text: answered(result.change, 'Remembered in memory.md.') } : no(result.why)
   }
 
   async function forget(words: string, caller: Caller): Promise<ToolAnswer> {
-    if (words.trim() === '') return no('Say some words of what is to be forgotten.')
+    if (words.trim() === '') return no('Give some words of the item to forget.')
     const without = (text: string | null): Forgotten | 'too-many' => withoutItems(text ?? '', words)
-    const found = without(standingIn(memory).text)
-    if (found === 'too-many') return no('More than 5 items of memory.md contain that. Say more of the one you mean.')
+    const found = without(currentIn(memory).text)
+    if (found === 'too-many')
+      return no('More than 5 items of memory.md contain that. Give more words of the one you mean.')
     if (found.removed.length === 0) return no('No item of memory.md contains that.')
-    const result = await edit(memory, doerCalling(caller), now => {
+    const result = await edit(memory, actorCalling(caller), now => {
       const left = without(now)
       return left === 'too-many' ? undefined : now === null ? null : left.text
     })
@@ -153,7 +155,7 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
     return { ok: true, text: answered(result.change, `Removed from memory.md:\n${removed}`) }
   }
 
-  /** Edits by hand come first, so that they are not mistaken for part of what follows. */
+  /** Edits by hand are recorded first, so that they are not mistaken for part of what follows. */
   const afterAll = <T>(work: () => Promise<T>): Promise<T> =>
     parts.inOrder(async () => {
       await parts.catchUp()
@@ -173,10 +175,10 @@ export function openMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits {
   }
 }
 
-/** The change between two versions, for a text that may have gone on since. Null: nobody knows any more what it began with. */
-function wayBetween(from: Version, to: Version, standing: Version): Edit | null {
-  // Of a large one only the hash is left, which is enough while nothing else has changed.
-  const base = isUnkept(from) && from.hash === standing.hash ? standing : from
+/** The change between two versions, as an edit of a text that may have changed since. Null: the original text is not stored. */
+function editBetween(from: Version, to: Version, current: Version): Edit | null {
+  // Of a large text only the hash is stored, which is enough if nothing else has changed.
+  const base = isUnkept(from) && from.hash === current.hash ? current : from
   if (isUnkept(base) || isUnkept(to)) return null
   return text => {
     if (text === base.text || text === to.text) return to.text
@@ -190,21 +192,21 @@ const refused = (why: string) => ({ ok: false, why }) as const
 const no = (text: string): ToolAnswer => ({ ok: false, text })
 const failed = (error: unknown) =>
   refused(
-    `The files could not be written or read (${codeOf(error)}); check free space and permissions. Nothing was lost.`,
+    `The files could not be written or read (${codeOf(error)}). Check free space and permissions. Nothing was lost.`,
   )
 
 const answered = ({ id, state }: MemoryChange, done: string): string =>
   state === 'waiting'
-    ? `That waits for your owner's approval (change ${id}); memory.md is as it was until then.`
+    ? `This waits for your owner's approval (change ${id}). memory.md is unchanged until then.`
     : `${done} (change ${id})`
 
 const unknown = (id: number) => `There is no change ${id}.`
-const notWaiting = ({ id, state }: Change) => `Change ${id} does not wait for approval; it is ${state}.`
-const notInPlace = ({ id, state }: Change) => `Change ${id} is not in place; it is ${state}.`
+const notWaiting = ({ id, state }: Change) => `Change ${id} is not waiting for approval; it is ${state}.`
+const notInPlace = ({ id, state }: Change) => `Change ${id} is not in effect; it is ${state}.`
 const contradiction = (file: string) =>
   `The same lines of ${file} were changed since, so this cannot be merged; nothing was changed. Edit the file by hand.`
 
 const codeOf = (error: unknown): string => {
   const { cause = error } = error instanceof Error ? error : {}
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error'
+  return errorCode(cause) ?? 'unknown error'
 }

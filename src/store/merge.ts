@@ -1,6 +1,6 @@
-// Texts compared line by line: what changed, how it is shown, and how a change is put into a text that has gone on meanwhile.
+// Line-based diff and merge of texts.
 
-/** Lines `from` to `to` (without it) of the text before become these lines. */
+/** Lines `from` to `to` (exclusive) of the old text become these lines. */
 export interface Hunk {
   readonly from: number
   readonly to: number
@@ -9,7 +9,7 @@ export interface Hunk {
 
 export type Merged = { readonly ok: true; readonly text: string } | { readonly ok: false }
 
-/** Texts that differ in more lines than this are taken as one replaced by the other. Bounds time and memory. */
+/** Texts that differ in more lines than this are treated as fully replaced. Bounds time and memory. */
 const mostSteps = 1000
 const context = 3
 
@@ -17,8 +17,8 @@ export const lineDiff = (before: string, after: string): readonly Hunk[] =>
   hunksBetween(before.split('\n'), after.split('\n'))
 
 /**
- * What became of `base` on both sides, together. Changes that only touch each other are both kept, and of lines added at the same
- * place those of `mine` come first: files to which everybody appends would hardly ever merge otherwise.
+ * Merges the changes to `base` from both sides. Adjacent changes are both kept, and of lines added at the same place those of `mine`
+ * come first: otherwise files to which everybody appends would hardly ever merge.
  */
 export function merge(base: string, mine: string, theirs: string): Merged {
   const lines = base.split('\n')
@@ -46,9 +46,9 @@ export function merge(base: string, mine: string, theirs: string): Merged {
   return { ok: true, text: [...merged, ...lines.slice(done)].join('\n') }
 }
 
-/** As `diff -u` shows it, without the names of the files. */
+/** As `diff -u` shows it, without file names. */
 export function unified(before: string, after: string): string {
-  // With their ends, so that a missing last line break shows too.
+  // With their line ends, so that a missing final newline shows too.
   const old = linesWithEnds(before)
   const hunks = hunksBetween(old, linesWithEnds(after))
   const shown: string[] = []
@@ -81,7 +81,7 @@ const signed = (sign: string, lines: readonly string[]): readonly string[] =>
 const range = (from: number, size: number): string =>
   size === 1 ? `${from + 1}` : `${size === 0 ? from : from + 1},${size}`
 
-/** Those whose surroundings would overlap are shown as one. */
+/** Hunks whose contexts would overlap are shown as one. */
 function groupsOf(hunks: readonly Hunk[]): readonly (readonly Hunk[])[] {
   const groups: Hunk[][] = []
   for (const hunk of hunks) {
@@ -104,17 +104,17 @@ function meet(a: Hunk, b: Hunk): boolean {
 
 const isBefore = (a: Hunk, b: Hunk) => a.from < b.from || (a.from === b.from && isInsertion(a))
 
-/** Null: they contradict each other. */
+/** Null: they conflict. */
 function together(a: Hunk, b: Hunk): Hunk | null {
   const { from, to } = a
   if (from !== b.from || to !== b.to) return null
   const { start, end, endAfter } = difference(a.lines, b.lines)
   if (start === end && start === endAfter) return a
-  // What both have added, such as the empty line behind, is added once.
+  // Lines that both sides added, such as a trailing empty line, are added once.
   return isInsertion(a) ? { from, to, lines: [...a.lines.slice(0, end), ...b.lines.slice(start)] } : null
 }
 
-/** Where two texts begin to differ, and where each of them has ended doing so. */
+/** Where two texts start to differ, and where each difference ends. */
 function difference(before: readonly string[], after: readonly string[]) {
   let start = 0
   let end = before.length
@@ -142,14 +142,14 @@ function hunksBetween(before: readonly string[], after: readonly string[]): read
   return hunks
 }
 
-/** Myers' algorithm: the pairs of lines that both have, in order. None when the way there is too long. */
+/** Myers' algorithm: pairs of equal lines, in order. None if the distance is too long. */
 function common(a: readonly string[], b: readonly string[]): readonly (readonly [number, number])[] {
   const furthest = new Int32Array(2 * mostSteps + 3)
   const middle = mostSteps + 1
   const steps: Int32Array[] = []
   const reach = (k: number): number => furthest[middle + k] ?? 0
   for (let step = 0; step <= mostSteps; step++) {
-    // Only what the way back can ask for.
+    // Only what the way back needs.
     steps.push(furthest.slice(middle - step - 1, middle + step + 2))
     for (let k = -step; k <= step; k += 2) {
       let x = k === -step || (k !== step && reach(k - 1) < reach(k + 1)) ? reach(k + 1) : reach(k - 1) + 1

@@ -1,11 +1,11 @@
-// Pairing on a real database, with a clock that the test holds.
+// Pairing on a real database, with a controlled clock.
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Database, openDatabase } from './database.ts'
-import { openPairing, type Pairing } from './pairing.ts'
+import { createPairing, type Pairing } from './pairing.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -14,7 +14,7 @@ let db: Database
 let now: number
 let pairing: Pairing
 const clock = { now: () => now, sleep: async () => undefined }
-const reopen = () => openPairing(db, clock, below => randomInt(below))
+const reopen = () => createPairing(db, clock, below => randomInt(below))
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'aetheel-pairing-'))
@@ -51,7 +51,7 @@ test('a code is approved as it was typed: small letters, without the dash, with 
   }
 })
 
-test('codes have eight letters none of which is taken for another, and no two are alike', async () => {
+test('codes have eight unambiguous characters and are unique', async () => {
   const codes = new Set<string>()
   for (let i = 0; i < 300; i++) {
     now += 2 * hour
@@ -62,12 +62,12 @@ test('codes have eight letters none of which is taken for another, and no two ar
   expect(codes.size).toBe(300)
   // A chance that always says the same is asked again as long as its code is taken.
   let repeats = 0
-  const stubborn = openPairing(db, clock, () => (repeats++ < 24 ? 0 : 1))
+  const stubborn = createPairing(db, clock, () => (repeats++ < 24 ? 0 : 1))
   expect(await stubborn.request({ ...ada, user: 'x' }, '')).toBe('AAAA-AAAA')
   expect(await stubborn.request({ ...ada, user: 'y' }, '')).toBe('BBBB-BBBB')
 })
 
-test('while a code is good the same person gets no other; and at most three in a day', async () => {
+test('a person gets no other code while one is valid, and at most three a day', async () => {
   const got: (string | null)[] = []
   for (let i = 0; i < 24 * 6; i++) {
     got.push(await ask())
@@ -102,7 +102,7 @@ test('fifty codes are open at most, whoever asks, and strangers do not fill the 
   expect(rows()).toBe(1)
 })
 
-test('a code is good for an hour; then it is told to have expired, and to have never been after a day', async () => {
+test('a code is valid for an hour; then it is reported as expired, and after a day as unknown', async () => {
   const code = await must(ask())
   now += hour - 1
   expect((await pairing.list()).requests).toEqual([{ ...ada, code, where: '#general of Our Server', leftMs: 1 }])
@@ -115,7 +115,7 @@ test('a code is good for an hour; then it is told to have expired, and to have n
   expect(await pairing.approve(code, false)).toEqual({ type: 'unknown' })
 })
 
-test('ten wrong codes within an hour end approving for ten minutes, also with the right one', async () => {
+test('ten wrong codes within an hour lock approval for ten minutes, even with the right code', async () => {
   const code = await must(ask())
   for (let i = 0; i < 9; i++) {
     expect(await pairing.approve('AAAA-AAAA', false)).toEqual({ type: 'unknown' })
@@ -132,7 +132,7 @@ test('ten wrong codes within an hour end approving for ten minutes, also with th
   }
 })
 
-test('whoever is denied hears nothing more, and is let in again by name alone', async () => {
+test('a denied person gets no further codes, and can be approved again only by name', async () => {
   const code = await must(ask())
   expect(await pairing.deny(code.toLowerCase())).toEqual({ type: 'denied', person: ada })
   expect(pairing.decided('discord', '1234')).toBe('denied')
@@ -143,7 +143,7 @@ test('whoever is denied hears nothing more, and is let in again by name alone', 
   expect(pairing.decided('discord', '1234')).toBe('denied')
 })
 
-test('nobody is approved by name about whom nothing was decided', async () => {
+test('a person without an earlier decision cannot be approved by name', async () => {
   await ask()
   for (const name of ['1234', 'discord:1234', 'discord:99', 'Ada', ''])
     expect(await pairing.approve(name, true)).toEqual({ type: 'unknown' })
@@ -158,7 +158,14 @@ test('a guest becomes an owner by name, and an owner a guest', async () => {
   expect(pairing.decided('discord', '1234')).toBe('guest')
 })
 
-test('a user that is not known can be denied in full, and a name that fits two cannot', async () => {
+test('approved people are listed by chat, owners first', async () => {
+  for (const user of ['1', '2', '3']) await pairing.approve(await must(ask(user)), user === '2')
+  await pairing.deny('discord:3')
+  expect(pairing.letIn('discord')).toEqual(['2', '1'])
+  expect(pairing.letIn('telegram')).toEqual([])
+})
+
+test('an unknown user can be denied by full name; an ambiguous name cannot', async () => {
   expect(await pairing.deny('1234')).toEqual({ type: 'unknown' })
   expect(await pairing.deny('discord:77')).toMatchObject({ type: 'denied' })
   expect(pairing.decided('discord', '77')).toBe('denied')
@@ -183,7 +190,7 @@ test('all of it survives a restart', async () => {
   expect(await ask('2')).toBeNull()
 })
 
-test('a name is kept without what could play tricks on a terminal', async () => {
+test('a name is stored without characters that could affect a terminal', async () => {
   await ask('1', `\u001b[2Jroot\u202e\n${'x'.repeat(500)}`)
   const [request] = (await pairing.list()).requests
   expect(request?.name).toMatch(/^2Jroot x+…$/)

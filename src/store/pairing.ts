@@ -1,28 +1,31 @@
-// Who was let in and who asks to be. Strangers cannot fill it: few codes each, few in all, and none is kept for long.
-import { label } from '../base/label.ts'
+// Decisions about people, and pending pairing codes. Strangers cannot fill it: few codes each, few in total, and none is kept for long.
+
 import type {
   Approval,
   Decision,
   Denial,
   KnownPerson,
-  PairingDesk,
+  PairingAdmin,
   PairingList,
   PairingRequest,
   Person,
 } from '../base/pairing.ts'
+import { label } from '../base/scrub.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 
-export interface Pairing extends PairingDesk {
-  /** What was decided about somebody; null: nothing yet. */
+export interface Pairing extends PairingAdmin {
+  /** The decision about a person; null: none yet. */
   decided(chat: string, user: string): Decision | null
-  /** A code for a stranger, on disk once it resolves. Null: they have one, had their share, or too many others ask. */
+  /** A code for a stranger, on disk once it resolves. Null: they have one, used up their codes, or too many others are waiting. */
   request(person: Person, where: string): Promise<string | null>
-  /** Whether anybody has been let in so far. */
+  /** Ids of approved people in this chat, owners first. */
+  letIn(chat: string): readonly string[]
+  /** Whether anybody has been approved so far. */
   anybody(): boolean
 }
 
-/** In [0, below), impossible to guess. */
+/** In [0, below), unpredictable. */
 export type RandomInt = (below: number) => number
 
 const minute = 60_000
@@ -33,8 +36,8 @@ const mostPerDay = 3
 const mostOpen = 50
 const wrong = { most: 10, withinMs: hour, lockMs: 10 * minute }
 
-/** None of them is taken for another: without 0 and O, 1, I and L. */
-const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
+/** No characters that look alike: without 0 and O, 1, I and L. */
+const alphabet = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789'
 const codeLength = 8
 
 interface RequestRow {
@@ -46,12 +49,15 @@ interface RequestRow {
   at: number
 }
 
-export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): Pairing {
+export function createPairing(db: Database, clock: Clock, randomInt: RandomInt): Pairing {
   const sql = {
     person: db.prepare('SELECT decision FROM people WHERE chat = ? AND user = ?'),
     byUser: db.prepare('SELECT chat, user, name, decision FROM people WHERE user = ?'),
     people: db.prepare('SELECT chat, user, name, decision, at FROM people ORDER BY at, chat, user'),
-    letIn: db.prepare(`SELECT 1 FROM people WHERE decision <> 'denied' LIMIT 1`),
+    anybody: db.prepare(`SELECT 1 FROM people WHERE decision <> 'denied' LIMIT 1`),
+    letIn: db.prepare(
+      `SELECT user FROM people WHERE chat = ? AND decision <> 'denied' ORDER BY decision = 'owner' DESC, at, user`,
+    ),
     decide: db.prepare(
       `INSERT INTO people (chat, user, name, decision, at) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (chat, user) DO UPDATE SET name = excluded.name, decision = excluded.decision, at = excluded.at`,
@@ -68,7 +74,7 @@ export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): P
   let wrongAt: number[] = []
   let lockedUntil = 0
 
-  /** Also tells that a code is due before anything is written, so that those who are ignored cost no write. */
+  /** Also checked before anything is written, so that ignored people cost no write. */
   const mayAsk = ({ chat, user }: Person): boolean => {
     const now = clock.now()
     const times = (sql.ofPerson.all(chat, user, now - day) as { at: number }[]).map(({ at }) => at)
@@ -78,7 +84,7 @@ export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): P
 
   const newCode = (): string => {
     for (;;) {
-      const code = Array.from({ length: codeLength }, () => letters.charAt(randomInt(letters.length))).join('')
+      const code = Array.from({ length: codeLength }, () => alphabet.charAt(randomInt(alphabet.length))).join('')
       if (!sql.byCode.get(code)) return code
     }
   }
@@ -89,9 +95,9 @@ export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): P
       sql.settle.run(person.chat, person.user)
     })
 
-  /** `chat:user`, also of somebody never heard of; or the user alone where only one chat knows them. */
-  const personCalled = (whom: string): (Person & { decision?: Decision }) | null => {
-    const [, chat, user = whom] = /^([a-z][a-z0-9-]*):([^\s:/]{1,100})$/.exec(whom) ?? []
+  /** `chat:user`, also of an unknown person; or only the user if it is unique among the chats. */
+  const personNamed = (name: string): (Person & { decision?: Decision }) | null => {
+    const [, chat, user = name] = /^([a-z][a-z0-9-]*):([^\s:/]{1,100})$/.exec(name) ?? []
     const all = [...sql.byUser.all(user), ...sql.askedBy.all(user)] as unknown as (Person & { decision?: Decision })[]
     const [person, another] = all.filter(one => chat === undefined || one.chat === chat)
     if (!person && chat !== undefined) return { chat, user, name: '' }
@@ -103,7 +109,7 @@ export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): P
     if (now < lockedUntil) return { type: 'locked', leftMs: lockedUntil - now }
     const row = requestOf(given)
     if (row && row.at <= now - validMs) return { type: 'expired', person: personOf(row) }
-    const known = row ? null : personCalled(given.trim())
+    const known = row ? null : personNamed(given.trim())
     const person = row ?? (known?.decision === undefined ? null : known)
     if (!person) {
       wrongAt = [...wrongAt.filter(at => at > now - wrong.withinMs), now]
@@ -116,8 +122,8 @@ export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): P
     return { type: 'approved', person: personOf(person), owner }
   }
 
-  async function deny(whom: string): Promise<Denial> {
-    const person = requestOf(whom) ?? personCalled(whom.trim())
+  async function deny(codeOrUser: string): Promise<Denial> {
+    const person = requestOf(codeOrUser) ?? personNamed(codeOrUser.trim())
     if (!person) return { type: 'unknown' }
     await decide(personOf(person), 'denied')
     return { type: 'denied', person: personOf(person) }
@@ -130,11 +136,12 @@ export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): P
     approve,
     deny,
     decided: (chat, user) => (sql.person.get(chat, user) as { decision: Decision } | undefined)?.decision ?? null,
-    anybody: () => sql.letIn.get() !== undefined,
+    letIn: chat => (sql.letIn.all(chat) as { user: string }[]).map(({ user }) => user),
+    anybody: () => sql.anybody.get() !== undefined,
     async request(person, where) {
       if (!mayAsk(person)) return null
       return db.write(() => {
-        // Again, since others of the same group commit may have come before.
+        // Checked again, since others in the same group commit may have come first.
         if (!mayAsk(person)) return null
         const code = newCode()
         sql.forget.run(clock.now() - day)
@@ -163,5 +170,5 @@ export function openPairing(db: Database, clock: Clock, randomInt: RandomInt): P
 
 const personOf = ({ chat, user, name }: Person): Person => ({ chat, user, name })
 
-/** Easier to read out in two halves. */
+/** Two halves are easier to read out. */
 const shown = (code: string) => `${code.slice(0, codeLength / 2)}-${code.slice(codeLength / 2)}`

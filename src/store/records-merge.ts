@@ -1,18 +1,20 @@
-// Records that two sides have edited since they last agreed, made one again without losing either side's change.
+// Merges records that two sides have edited since they last agreed, without losing either side's change.
+
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual as same } from 'node:util'
+import { isObject } from '../base/is-object.ts'
 
-/** By id, in the order of the file; the values as they stand there. */
+/** By id, in file order; the values as they are in the file. */
 export type Entries = ReadonlyMap<string, unknown>
 
-/** A field that two sides have changed within a moment, and the value that does not count. */
+/** A field that both sides changed at the same time, and the value that was dropped. */
 export interface Clash {
   readonly id: string
   readonly field: string
   readonly lost: unknown
 }
 
-/** A record without an id, or with one that is taken, gets one that comes out the same each time the file is read. */
+/** A record without an id, or with a duplicate one, gets an id that is the same each time the file is read. */
 export function byId(list: readonly unknown[]): Map<string, unknown> {
   const found = new Map<string, unknown>()
   for (const raw of list) {
@@ -26,8 +28,9 @@ export function byId(list: readonly unknown[]): Map<string, unknown> {
 }
 
 /**
- * A record that one side changed is as that side has it. One that both changed is merged field by field, and of a field that both
- * changed the newer `updatedAt` counts, else theirs, and `clashed` is told what does not. Removed here and unchanged there: removed. Removed here and changed there: kept.
+ * A record that one side changed is taken from that side. One that both changed is merged field by field; of a field that both changed,
+ * the side with the newer `updatedAt` wins, else theirs, and `clashed` gets the other value. Removed here and unchanged there: removed.
+ * Removed here and changed there: kept.
  */
 export function merge(
   base: Entries,
@@ -71,6 +74,3 @@ function mergeOne(
 
 const timeOf = ({ updatedAt }: Readonly<Record<string, unknown>>): number =>
   (typeof updatedAt === 'string' && Date.parse(updatedAt)) || 0
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,12 +1,12 @@
-// brain.json, tasks.json and content-items.json while several hands are in them, on real files.
+// brain.json, tasks.json and content-items.json with several writers, on real files.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openBrain, openContent, openTasks } from './index.ts'
-import { openRecords } from './records.ts'
+import { createBrain, createContent, createTasks } from './index.ts'
+import { createRecords } from './records.ts'
 import { merge } from './records-merge.ts'
 
 type Raw = Record<string, unknown>
@@ -36,14 +36,14 @@ const parts = () => {
 const onDisk = (): Raw[] => JSON.parse(readFileSync(path, 'utf8')) as Raw[]
 const fact = (content: string) => ({ content, type: 'fact', category: '', tags: [] })
 
-test('what is added is there at once, in the file a moment later, and after a restart', async () => {
-  const brain = openBrain(parts())
+test('an added record is there immediately, in the file a moment later, and after a restart', async () => {
+  const brain = createBrain(parts())
   const one = await brain.add(fact('Ada likes tea'))
   expect(await brain.list()).toEqual([one])
   await expect.poll(() => readdirSync(dir)).toEqual(['brain.json'])
   expect(onDisk()).toEqual([one])
   expect(statSync(path).mode & 0o777).toBe(0o600)
-  expect(await openBrain(parts()).list()).toEqual([one])
+  expect(await createBrain(parts()).list()).toEqual([one])
   expect(await brain.change(one.id, { content: 'Ada likes coffee' })).toMatchObject({
     type: 'changed',
     item: { content: 'Ada likes coffee' },
@@ -55,7 +55,7 @@ test('what is added is there at once, in the file a moment later, and after a re
   expect(onDisk()).toEqual([])
 })
 
-test('what people leave out is filled in, and what is not understood stays as it is', async () => {
+test('missing fields are filled in, and records that are not understood stay as they are', async () => {
   const written = {
     owner: 'me',
     items: [
@@ -66,7 +66,7 @@ test('what people leave out is filled in, and what is not understood stays as it
     ],
   }
   writeFileSync(path, JSON.stringify(written))
-  const brain = openBrain(parts())
+  const brain = createBrain(parts())
   const [first, second, ...others] = await brain.list()
   expect(first).toMatchObject({ content: 'no id', type: 'fact', tags: [] })
   expect(second).toMatchObject({ id: '7', content: 'a number' })
@@ -87,7 +87,7 @@ test('what people leave out is filled in, and what is not understood stays as it
 
 test('a task with a status that we do not know is shown as to do, and keeps its own', async () => {
   writeFileSync(join(dir, 'tasks.json'), JSON.stringify([{ id: 'a', title: 'Paint', status: 'blocked' }]))
-  const tasks = openTasks(parts())
+  const tasks = createTasks(parts())
   expect(await tasks.list()).toMatchObject([{ id: 'a', status: 'todo' }])
   await tasks.change('a', { notes: 'green' })
   await tasks.flush()
@@ -96,13 +96,13 @@ test('a task with a status that we do not know is shown as to do, and keeps its 
   ])
 })
 
-test('a find needs no more than a title, and what is odd about a task or a find is shown as usual and stays', async () => {
+test('a content item needs only a title; unusual values of tasks and content items are shown with defaults and kept', async () => {
   const finds = [
     { title: 'bare' },
     { id: 'x', title: 'odd', url: 7, kind: null, status: 'eaten', tags: 'one', summary: 'fine' },
   ]
   writeFileSync(join(dir, 'content-items.json'), JSON.stringify(finds))
-  const content = openContent(parts())
+  const content = createContent(parts())
   const usual = { url: '', kind: 'article', status: 'new', tags: [] }
   expect(await content.list()).toMatchObject([
     { title: 'bare', summary: '', ...usual },
@@ -116,20 +116,20 @@ test('a find needs no more than a title, and what is odd about a task or a find 
   })
   const tasks = [{ title: 'a', order: '7', due: 'soon' }, { title: 'b', order: 1.5, due: '2026-11-16' }, { title: 'c' }]
   writeFileSync(join(dir, 'tasks.json'), JSON.stringify(tasks))
-  expect(await openTasks(parts()).list()).toMatchObject([
+  expect(await createTasks(parts()).list()).toMatchObject([
     { order: null, due: '' },
     { order: 1.5, due: '2026-11-16' },
     { order: null, due: '' },
   ])
 })
 
-test('what was removed comes back whole, also after it is gone from the file', async () => {
+test('a removed record can be restored completely, also after the file was written', async () => {
   const mine = [
     { id: 'a', content: 'tea', mood: 'good' },
     { id: 'b', content: 'milk' },
   ]
   writeFileSync(path, JSON.stringify(mine))
-  const brain = openBrain(parts())
+  const brain = createBrain(parts())
   await brain.remove('a')
   await brain.flush()
   expect(onDisk()).toHaveLength(1)
@@ -140,8 +140,8 @@ test('what was removed comes back whole, also after it is gone from the file', a
   expect(onDisk()).toMatchObject(mine.toReversed())
 })
 
-test('a change of what somebody else has changed meanwhile is not made', async () => {
-  const brain = openBrain(parts())
+test('a change is refused if somebody else changed the record meanwhile', async () => {
+  const brain = createBrain(parts())
   const { id } = await brain.add(fact('tea'))
   await brain.flush()
   writeFileSync(path, JSON.stringify(onDisk().map(one => ({ ...one, content: 'cocoa' }))))
@@ -160,8 +160,8 @@ test('a change of what somebody else has changed meanwhile is not made', async (
   expect(await brain.change('nobody', change, {})).toEqual({ type: 'gone' })
 })
 
-test('what loses against a change of the same field in the same moment is kept beside the file, and told', async () => {
-  const brain = openBrain(parts())
+test('the losing value of a simultaneous change is stored beside the file and reported', async () => {
+  const brain = createBrain(parts())
   const { id } = await brain.add(fact('tea'))
   await brain.flush()
   await brain.change(id, { content: 'coffee' })
@@ -176,8 +176,8 @@ test('what loses against a change of the same field in the same moment is kept b
   expect(onDisk()).toMatchObject([{ content: 'coffee', category: 'taste' }])
 })
 
-test('what lost is kept in two files that do not grow for ever', async () => {
-  const brain = openBrain(parts())
+test('losing values are stored in two files of limited size', async () => {
+  const brain = createBrain(parts())
   const { id } = await brain.add(fact('tea'))
   await brain.flush()
   const beside = `${path}.lost.jsonl`
@@ -192,15 +192,15 @@ test('what lost is kept in two files that do not grow for ever', async () => {
   await brain.flush()
 })
 
-test('what does not belong there is refused, and nothing is written', async () => {
-  const brain = openBrain(parts())
-  await expect(brain.add(fact('  '))).rejects.toThrow('does not belong')
+test('an invalid record is refused, and nothing is written', async () => {
+  const brain = createBrain(parts())
+  await expect(brain.add(fact('  '))).rejects.toThrow('is not a valid entry')
   await brain.flush()
   expect(readdirSync(dir)).toEqual([])
 })
 
 test('an edit from outside is seen by the next reader, in place or by a rename', async () => {
-  const brain = openBrain(parts())
+  const brain = createBrain(parts())
   await brain.add(fact('mine'))
   await brain.flush()
   writeFileSync(path, JSON.stringify([...onDisk(), { id: 'theirs', content: 'in place' }]))
@@ -210,8 +210,8 @@ test('an edit from outside is seen by the next reader, in place or by a rename',
   expect((await brain.list()).map(({ content }) => content)).toEqual(['renamed', 'renamed'])
 })
 
-test('a file that is no JSON is told once, serves what is known, and is put aside before it is written', async () => {
-  const brain = openBrain(parts())
+test('an invalid file is reported once, the known records are served, and it is renamed before the next write', async () => {
+  const brain = createBrain(parts())
   await brain.add(fact('known'))
   await brain.flush()
   writeFileSync(path, '[{"id": "a", "content": "half')
@@ -227,9 +227,9 @@ test('a file that is no JSON is told once, serves what is known, and is put asid
   expect(onDisk()).toMatchObject([{ content: 'known' }, { content: 'more' }])
 })
 
-test('a file that was broken and is repaired counts again', async () => {
+test('a repaired file is used again', async () => {
   writeFileSync(path, 'oops')
-  const brain = openBrain(parts())
+  const brain = createBrain(parts())
   expect(await brain.list()).toEqual([])
   writeFileSync(path, JSON.stringify([{ id: 'a', content: 'repaired' }]))
   expect(await brain.list()).toMatchObject([{ content: 'repaired' }])
@@ -239,8 +239,8 @@ test('a file that was broken and is repaired counts again', async () => {
   expect(readdirSync(dir)).toEqual(['brain.json'])
 })
 
-test('somebody who saves in place and is half-way is waited for', async () => {
-  const brain = openBrain(parts())
+test('a file that is being saved in place is waited for', async () => {
+  const brain = createBrain(parts())
   await brain.add(fact('mine'))
   await brain.flush()
   const next = JSON.stringify([...onDisk(), { id: 'theirs', content: 'slow' }])
@@ -253,7 +253,7 @@ test('somebody who saves in place and is half-way is waited for', async () => {
 })
 
 test('a file that is gone is written again whole', async () => {
-  const brain = openBrain(parts())
+  const brain = createBrain(parts())
   await brain.add(fact('one'))
   await brain.flush()
   rmSync(path)
@@ -263,9 +263,9 @@ test('a file that is gone is written again whole', async () => {
   expect(onDisk()).toHaveLength(2)
 })
 
-test('a folder that takes nothing is told, and the change is written when it does', async () => {
+test('a folder that cannot be written is reported, and the change is written when it can', async () => {
   const inner = join(dir, 'inner')
-  const brain = openBrain({ ...parts(), dir: inner })
+  const brain = createBrain({ ...parts(), dir: inner })
   const one = await brain.add(fact('kept'))
   await brain.flush()
   expect(failures).toHaveLength(1)
@@ -274,7 +274,7 @@ test('a folder that takes nothing is told, and the change is written when it doe
   expect(JSON.parse(readFileSync(join(inner, 'brain.json'), 'utf8'))).toEqual([one])
 })
 
-test('of a field that both changed the newer counts, of the others each keeps its own', () => {
+test('of a field that both sides changed the newer value wins; other fields keep both changes', () => {
   const at = (hour: number, rest: Raw) =>
     new Map([['a', { id: 'a', updatedAt: `2026-11-16T0${hour}:00:00Z`, ...rest }]])
   const base = at(1, { content: 'x', category: 'c', tags: [] })
@@ -299,7 +299,7 @@ test('whatever the order of edits from inside and outside, no change of either s
       const start = Array.from({ length: 6 }, (_, i) => ({ id: `s${i}`, inside: '', outside: '', extra: i }))
       writeFileSync(path, JSON.stringify(start))
       const expected = new Map<string, Raw>(start.map(one => [one.id, { ...one }]))
-      const records = openRecords<{ id: string; inside: string }>({
+      const records = createRecords<{ id: string; inside: string }>({
         ...parts(),
         path,
         pauseMs: 1,

@@ -1,34 +1,38 @@
 // One JSON file of records that the gateway, people and the agent edit at the same time. Memory first; the file follows.
+
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { appendFile, readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual as same } from 'node:util'
+import { isMissing } from '../base/error-text.ts'
+import { isObject } from '../base/is-object.ts'
 import type { Records } from '../base/records.ts'
+import { createSerial } from '../base/serial.ts'
 import { replaceWhole, signatureOf } from './files.ts'
-import { byId, type Clash, type Entries, isObject, merge } from './records-merge.ts'
+import { byId, type Clash, type Entries, merge } from './records-merge.ts'
 
 export interface RecordsFile<One extends { readonly id: string }> extends Records<One> {
-  /** Writes what is still owed. */
+  /** Writes what is pending. */
   flush(): Promise<void>
 }
 
 export interface RecordsParts<One> {
   readonly path: string
-  /** What of a record is understood; null: it is left as it is, and not shown. Its `id` is set. */
+  /** Parses a record; null: it is not understood, is left as it is and not shown. Its `id` is set. */
   read(raw: unknown): One | null
   newId(): string
   now(): number
   readonly pauseMs: number
-  /** Nothing is lost: memory has it, and a write is tried again. */
+  /** Nothing is lost: the records are in memory, and the write is tried again. */
   failed(error: unknown): void
 }
 
 const retryMs = 5000
 const mostRemoved = 100
-/** Of what does not count; then it becomes the older of two such files. */
+/** For the file of dropped values; when it is full it becomes the older of two such files. */
 const mostLostBytes = 1024 * 1024
-/** Somebody who saves in place may be half-way: a file that is no JSON gets a moment to become some. */
+/** Somebody who saves in place may be half done: a file that is not valid JSON gets a moment to become valid. */
 const patience = { times: 4, ms: 50 }
 
 type Found =
@@ -40,33 +44,27 @@ type Found =
   | { readonly type: 'missing' }
   | { readonly type: 'broken' }
 
-export function openRecords<One extends { readonly id: string }>(parts: RecordsParts<One>): RecordsFile<One> {
+export function createRecords<One extends { readonly id: string }>(parts: RecordsParts<One>): RecordsFile<One> {
   const { path, read, newId, now, pauseMs, failed } = parts
   let entries = new Map<string, unknown>()
-  /** As the file was when both sides last agreed. */
+  /** The content of the file when both sides last agreed. */
   let base: Entries = new Map()
-  /** What stands around the list, if the file is an object. */
+  /** The rest of the object, if the file is an object around the list. */
   let around: Readonly<Record<string, unknown>> | null = null
-  /** What was removed last, as long as we live. */
+  /** The records removed last, until the process ends. */
   const removed = new Map<string, Readonly<Record<string, unknown>>>()
   let seen: string | null = null
   let broken: string | null = null
   let dirty = false
   let timer: NodeJS.Timeout | null = null
-  let turn: Promise<unknown> = Promise.resolve()
-
-  /** One after the other, so that a look and what follows from it are one. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work)
-    turn = mine.catch(() => undefined)
-    return mine
-  }
+  /** One at a time, so that a read and its consequence are one step. */
+  const inTurn = createSerial()
 
   const look = async (): Promise<{ readonly found: Found; readonly signature: string | null }> => {
     for (let i = 1; ; i++) {
       const signature = signatureOf(path)
       const found = await readList(path)
-      // Replaced while it was read: what was read may be either.
+      // Replaced while it was read: the text may be either version.
       if (signature !== signatureOf(path)) continue
       if (found.type !== 'broken' || i === patience.times) return { found, signature }
       await pause(patience.ms)
@@ -77,13 +75,13 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
     const now = signatureOf(path)
     if (now === seen || (now !== null && now === broken)) return
     const { found, signature } = await look()
-    // A file that is gone says nothing: an editor may be about to put the next one there.
+    // A missing file means nothing: an editor may be about to put the next version there.
     if (found.type === 'missing') seen = null
     else if (found.type === 'broken') {
       broken = signature
       failed(
         new Error(
-          `${basename(path)} cannot be read as a list in JSON; repair it. It is put aside before the next change is written.`,
+          `${basename(path)} is not a valid JSON list; fix it. It will be renamed before the next change is written.`,
         ),
       )
     } else {
@@ -97,7 +95,7 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
     }
   }
 
-  /** Whoever writes the file cannot be told as whoever asks over HTTP is: what does not count is kept beside it. */
+  /** People who write the file cannot be notified like HTTP clients, so dropped values are stored beside it. */
   const keep = async (clashes: readonly Clash[]): Promise<void> => {
     const at = new Date(now()).toISOString()
     const lines = clashes.map(clash => `${JSON.stringify({ at, ...clash })}\n`)
@@ -106,8 +104,8 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
       const size = statSync(beside, { throwIfNoEntry: false })?.size ?? 0
       if (size > mostLostBytes) renameSync(beside, `${path}.lost-before.jsonl`)
       await appendFile(beside, lines.join(''), { mode: 0o600 })
-      const where = `the newer counts, the other is in ${basename(beside)}`
-      failed(new Error(`${basename(path)} was changed from two sides at the same time, in the same field; ${where}.`))
+      const where = `the newer value was kept, the other one is in ${basename(beside)}`
+      failed(new Error(`${basename(path)} was changed by two sides at the same time, in the same field; ${where}.`))
     } catch (error) {
       failed(error)
     }
@@ -140,7 +138,7 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
     timer ??= setTimeout(() => void inTurn(write), pauseMs)
   }
 
-  const shown = remembering(read)
+  const shown = cachedReader(read)
   const edit = <T>(work: () => T): Promise<T> =>
     inTurn(async () => {
       await takeIn()
@@ -148,7 +146,7 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
     })
   const put = (id: string, raw: Readonly<Record<string, unknown>>): One => {
     const one = shown(id, raw)
-    if (!one) throw new Error(`this does not belong into ${basename(path)}`)
+    if (!one) throw new Error(`this is not a valid entry of ${basename(path)}`)
     entries.set(id, raw)
     touch()
     return one
@@ -190,7 +188,7 @@ export function openRecords<One extends { readonly id: string }>(parts: RecordsP
       edit(() => {
         const raw = removed.get(id)
         removed.delete(id)
-        // The file may have brought it back already.
+        // The file may have restored it already.
         return shown(id, entries.get(id)) ?? (raw ? put(id, raw) : null)
       }),
     flush: () => inTurn(write),
@@ -204,8 +202,8 @@ async function readList(path: string): Promise<Found> {
     if (isObject(raw) && Array.isArray(raw.items)) return { type: 'list', list: raw.items, around: raw }
     return { type: 'broken' }
   } catch (error) {
-    // Also a folder, or a file of somebody else: put aside like one that cannot be understood.
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? { type: 'missing' } : { type: 'broken' }
+    // Also for a folder, or a file that we may not read: it is moved aside like an invalid one.
+    return isMissing(error) ? { type: 'missing' } : { type: 'broken' }
   }
 }
 
@@ -216,8 +214,8 @@ function asideName(path: string, at: number): string {
   return free
 }
 
-/** The same record is not checked again each time it is listed. */
-function remembering<One>(read: (raw: unknown) => One | null): (id: string, raw: unknown) => One | null {
+/** Caches parsed records, so that listing does not parse them again. */
+function cachedReader<One>(read: (raw: unknown) => One | null): (id: string, raw: unknown) => One | null {
   const known = new WeakMap<object, { readonly one: One | null }>()
   return (id, raw) => {
     if (!isObject(raw)) return null

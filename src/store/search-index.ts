@@ -1,12 +1,13 @@
-// The full text index: a SQLite file of its own that can be thrown away and made again at any time.
+// The full-text index: a separate SQLite file that can be deleted and rebuilt at any time.
 import { createHash } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { forIndex, forPeople, type Query } from './search-query.ts'
+import { forIndex, forPeople, isShort, matchOf, type Word } from './search-query.ts'
+import { type Found, scoreOf, snippetOf, type Term } from './search-rank.ts'
 import type { Piece, SourceKind } from './search-texts.ts'
 
-/** Another number throws away what an earlier version made. */
+/** Change this number to discard the indexes of earlier versions. */
 const version = 1
 
 const schema = `
@@ -16,8 +17,20 @@ const schema = `
   CREATE VIRTUAL TABLE words USING fts5 (title, body, tokenize = 'unicode61 remove_diacritics 2');
   PRAGMA user_version = ${version};`
 
-/** The id of a piece tells what comes first, so that ranking needs no second table. */
+/** The id of a piece contains its rank, so that ranking needs no second table. */
 const shelves: Readonly<Record<SourceKind, number>> = { memory: 0, brain: 0, note: 2 ** 40, conversation: 2 ** 41 }
+
+const ranges = {
+  kept: [0, shelves.note],
+  note: [shelves.note, shelves.conversation],
+  conversation: [shelves.conversation, 2 * shelves.conversation],
+  all: [0, 2 * shelves.conversation],
+} as const
+const preferred = (id: number): number => (id > shelves.conversation ? 1 : id > shelves.note ? 1.5 : 2)
+/** How many matches are read and ranked. */
+const rankedAtMost = 80
+/** A word that occurs in this many pieces says next to nothing. */
+const commonFrom = 1000
 
 export interface IndexedFile {
   readonly id: number
@@ -36,12 +49,13 @@ export interface Hit {
 
 export type SearchIndex = ReturnType<typeof openIndex>
 
-/** `:memory:`: it lasts as long as the process. Throws what SQLite says. */
+/** `:memory:`: it lasts as long as the process. Throws SQLite's errors. */
 export function openIndex(path: string) {
   const db = openFile(path)
   const sql = {
     files: db.prepare('SELECT id, path, signature, hash FROM files'),
     anyFile: db.prepare('SELECT 1 FROM files LIMIT 1'),
+    filesBelow: db.prepare('SELECT id, path, signature, hash FROM files WHERE path >= ? AND path < ?'),
     file: db.prepare('SELECT id, path, signature, hash FROM files WHERE path = ?'),
     addFile: db.prepare(
       `INSERT INTO files (path, signature, hash) VALUES (?, '', '') RETURNING id, path, signature, hash`,
@@ -52,23 +66,19 @@ export function openIndex(path: string) {
     last: db.prepare('SELECT max(id) AS id FROM pieces WHERE id > ? AND id < ?'),
     addPiece: db.prepare('INSERT INTO pieces (id, file, hash, at, wall) VALUES (?, ?, ?, ?, ?)'),
     dropPiece: db.prepare('DELETE FROM pieces WHERE id = ?'),
-    // Node binds every number as a real one, which FTS5 does not take for a rowid: it would use the first row that matches.
+    // Node binds every number as a REAL, which FTS5 does not accept as a rowid: it would use the first row that matches.
     addWords: db.prepare('INSERT INTO words (rowid, title, body) VALUES (CAST(? AS INTEGER), ?, ?)'),
     dropWords: db.prepare('DELETE FROM words WHERE rowid = CAST(? AS INTEGER)'),
     count: db.prepare('SELECT count(*) AS n FROM pieces'),
-    // All words match: what is remembered and noted comes before what was only said.
-    all: db.prepare(
-      `SELECT rowid AS id FROM words WHERE words MATCH ? ORDER BY rowid > ${shelves.conversation},
-         bm25(words, 4, 1) * iif(rowid > ${shelves.note}, 1, 2) LIMIT ?`,
+    // Ordered by id, as the index is, so that it stops when there are enough.
+    matching: db.prepare(
+      `SELECT rowid AS id FROM words WHERE words MATCH ? AND rowid >= CAST(? AS INTEGER) AND rowid < CAST(? AS INTEGER)
+       ORDER BY rowid DESC LIMIT ?`,
     ),
-    any: db.prepare(
-      `SELECT rowid AS id FROM words WHERE words MATCH ?
-       ORDER BY bm25(words, 4, 1) * iif(rowid > ${shelves.conversation}, 1, iif(rowid > ${shelves.note}, 1.5, 2)) LIMIT ?`,
-    ),
+    text: db.prepare('SELECT rowid AS id, title, body FROM words WHERE rowid = CAST(? AS INTEGER)'),
     hit: db.prepare(
-      `SELECT path, title, coalesce(pieces.at, files.at) AS at, wall, snippet(words, 1, '**', '**', '…', 24) AS snippet
-       FROM words JOIN pieces ON pieces.id = words.rowid JOIN files ON files.id = pieces.file
-       WHERE words MATCH ? AND words.rowid = CAST(? AS INTEGER)`,
+      `SELECT path, coalesce(pieces.at, files.at) AS at, wall FROM pieces JOIN files ON files.id = pieces.file
+       WHERE pieces.id = ?`,
     ),
   }
 
@@ -89,16 +99,67 @@ export function openIndex(path: string) {
     sql.dropWords.run(id)
   }
 
+  const idsOf = (match: string, [from, to]: readonly [number, number], most: number): readonly number[] =>
+    sql.matching.all(match, from, to, most).map(({ id }) => Number(id))
+
+  /** The best of these, as they are shown. */
+  const ranked = (ids: readonly number[], terms: readonly Term[], most: number): readonly Hit[] =>
+    [...new Set(ids)]
+      .flatMap(id => (sql.text.get(id) as unknown as Found | undefined) ?? [])
+      .map(found => ({ found, score: scoreOf(found, terms) * preferred(found.id) }))
+      .sort((a, b) => b.score - a.score)
+      .slice(0, most)
+      .flatMap(({ found: { id, title, body } }) => {
+        const hit = sql.hit.get(id) as unknown as Pick<Hit, 'path' | 'at' | 'wall'> | undefined
+        return hit ? [{ ...hit, title: forPeople(title), snippet: snippetOf(body, terms) }] : []
+      })
+
+  /** Memory and notes come before conversations. */
+  const withAll = (words: readonly Word[], most: number): readonly Hit[] => {
+    const match = words.map(matchOf).join(' AND ')
+    const terms = words.map(word => ({ word, weight: 1 }))
+    const kept = [
+      ...idsOf(match, ranges.kept, rankedAtMost),
+      ...idsOf(`{title} : (${match})`, ranges.note, rankedAtMost / 2),
+      ...idsOf(match, ranges.note, Math.max(most, rankedAtMost)),
+    ]
+    const hits = ranked(kept, terms, most)
+    if (hits.length >= most) return hits
+    const left = most - hits.length
+    return [...hits, ...ranked(idsOf(match, ranges.conversation, Math.max(left, rankedAtMost)), terms, left)]
+  }
+
+  /** A rare word says more, so its pieces are checked first. */
+  const withAny = (words: readonly Word[], most: number): readonly Hit[] => {
+    const found = words
+      .filter((word, i) => !(isShort(word) && words.length > 1 && i === words.length - 1))
+      .map(word => ({ word, ids: idsOf(matchOf(word), ranges.all, commonFrom) }))
+      .filter(({ ids }) => ids.length > 0)
+      .sort((a, b) => a.ids.length - b.ids.length)
+    const terms = found.map(({ word, ids }) => ({ word, weight: Math.log(1 + (2 * commonFrom) / ids.length) }))
+    const each = Math.max(most, Math.ceil((2 * rankedAtMost) / Math.max(1, found.length)))
+    return ranked(
+      found.flatMap(({ ids }) => ids.slice(0, each)),
+      terms,
+      most,
+    )
+  }
+
   return {
     /** Whether it is still the file that others would open. */
     isCurrent: (): boolean => path === ':memory:' || statSync(path, { throwIfNoEntry: false })?.ino === db.ino,
-    files: () => sql.files.all() as unknown as IndexedFile[],
+    /** Below a folder; '' is the workspace. */
+    files: (folder: string) =>
+      (folder === '' ? sql.files.all() : sql.filesBelow.all(`${folder}/`, `${folder}0`)) as unknown as IndexedFile[],
     file: (name: string) => (sql.file.get(name) as unknown as IndexedFile | undefined) ?? null,
     count: () => Number(sql.count.get()?.n),
     isEmpty: () => sql.anyFile.get() === undefined,
 
     together,
-    /** What is the same stays; of the rest about `room` characters are written. Returns the room that is left; below 0: not all were written. */
+    /**
+     * Unchanged pieces stay; of the rest about `room` characters are written. Returns the remaining room; below 0: not all were
+     * written.
+     */
     put(name: string, kind: SourceKind, pieces: readonly Piece[], room: number): number {
       const file = (sql.file.get(name) ?? sql.addFile.get(name)) as unknown as IndexedFile
       const old = new Map<string, number[]>()
@@ -119,7 +180,7 @@ export function openIndex(path: string) {
       for (const ids of old.values()) for (const id of ids) drop(id)
       return Math.max(0, left)
     },
-    /** `at`: when it was written, where the pieces themselves do not tell. */
+    /** `at`: when it was written, if the pieces themselves do not tell. */
     settle(name: string, signature: string, hash: string, at: number | null): void {
       sql.setFile.run(signature, hash, at === null ? null : Math.round(at), name)
     },
@@ -130,13 +191,16 @@ export function openIndex(path: string) {
       sql.dropFile.run(file.id)
     },
 
-    find({ all, any }: Query, most: number): readonly Hit[] {
-      const found = sql.all.all(all, most)
-      const [query, ids] = found.length > 0 ? [all, found] : [any, sql.any.all(any, most)]
-      return ids.flatMap(({ id }) => {
-        const hit = sql.hit.get(query, id as number) as unknown as Hit | undefined
-        return hit ? [{ ...hit, title: forPeople(hit.title), snippet: forPeople(hit.snippet) }] : []
-      })
+    /** Of very many matches, the newest are ranked, and those with the words in their titles. */
+    find(words: readonly Word[], most: number): readonly Hit[] {
+      // Whole words first: for a prefix, the index collects all words that start with it before it returns the first match.
+      const whole = withAll(
+        words.map(word => ({ ...word, begun: false })),
+        most,
+      )
+      if (whole.length >= most || (whole.length > 0 && words.some(isShort))) return whole
+      const all = withAll(words, most)
+      return all.length > 0 ? all : withAny(words, most)
     },
     close: () => db.close(),
   }
@@ -145,14 +209,14 @@ export function openIndex(path: string) {
 function openFile(path: string): DatabaseSync & { readonly ino: number } {
   if (path !== ':memory:') {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    // SQLite would make it readable for everybody; what it makes beside it is as this is.
+    // SQLite would make it readable for everybody; the files that SQLite creates beside it get the same permissions.
     closeSync(openSync(path, 'a', 0o600))
   }
   const ino = path === ':memory:' ? 0 : statSync(path).ino
   const wasOpen = statSync(`${path}-wal`, { throwIfNoEntry: false }) !== undefined
   const db = new DatabaseSync(path, { timeout: 0 })
   try {
-    // Readers and a writer do not wait for each other, and nobody waits for the disk: a power cut may damage it.
+    // Readers and a writer do not block each other, and nobody waits for the disk: a power failure may damage the index.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY; BEGIN IMMEDIATE')
     if (wasOpen && db.prepare('PRAGMA quick_check(1)').get()?.quick_check !== 'ok') throw new Unusable()
     const { user_version: found } = db.prepare('PRAGMA user_version').get() as { user_version: number }
@@ -172,13 +236,13 @@ export function dropIndex(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true, recursive: true })
 }
 
-/** What the trouble of a search index calls for. */
-export function remedyFor(error: unknown): 'wait' | 'make anew' | null {
-  if (error instanceof Unusable) return 'make anew'
+/** What to do about an error of the search index. */
+export function remedyFor(error: unknown): 'wait' | 'rebuild' | null {
+  if (error instanceof Unusable) return 'rebuild'
   if (!(error instanceof Error)) return null
-  if ('code' in error && error.code === 'EISDIR') return 'make anew'
+  if ('code' in error && error.code === 'EISDIR') return 'rebuild'
   const code = 'errcode' in error ? Number(error.errcode) & 0xff : 0
   if (code === 5 || code === 6) return 'wait'
   // Corrupt, not a database, or without its tables.
-  return code === 11 || code === 26 || (code === 1 && /no such|already exists/.test(error.message)) ? 'make anew' : null
+  return code === 11 || code === 26 || (code === 1 && /no such|already exists/.test(error.message)) ? 'rebuild' : null
 }

@@ -1,24 +1,32 @@
-// People's words as a query that SQLite's full text search takes, whatever they wrote.
+// Turns people's words into queries that SQLite's full-text search accepts, whatever they typed.
 
-/** Scripts that put no spaces between words: there every character counts as one. */
+/** Scripts without spaces between words: there every character counts as a word. */
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/gu
-/** Separates words for the index, and nobody sees it. */
+/** Separates words for the index; invisible to people. */
 const seam = '\u200b'
 
 export const forIndex = (text: string): string => text.replaceAll(unspaced, `$&${seam}`)
 
 export const forPeople = (text: string): string => text.replaceAll(seam, '').replaceAll(/\s+/g, ' ').trim()
 
-export interface Query {
-  /** Every word; the last may be the beginning of one. */
-  readonly all: string
-  readonly any: string
+export interface Word {
+  /** As in the index; several in a row for scripts without spaces. */
+  readonly tokens: readonly string[]
+  /** It may be the beginning of a word. */
+  readonly begun: boolean
 }
 
-/** Null: there is no word in it. */
-export function queryOf(words: string): Query | null {
-  const found = (words.normalize('NFC').match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu) ?? []).slice(0, 20)
-  if (found.length === 0) return null
-  const quoted = found.map((word, i) => `"${forIndex(word.slice(0, 100))}"${i === found.length - 1 ? '*' : ''}`)
-  return { all: quoted.join(' AND '), any: quoted.join(' OR ') }
+/** Empty: it contains no word. The last one may be the beginning of a word. */
+export function wordsOf(text: string): readonly Word[] {
+  const found = (text.normalize('NFC').match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu) ?? []).slice(0, 20)
+  return found.map((word, i) => ({
+    tokens: forIndex(word.slice(0, 100)).split(seam).filter(Boolean),
+    begun: i === found.length - 1,
+  }))
 }
+
+export const matchOf = ({ tokens, begun }: Word): string => `"${tokens.join(seam)}"${begun ? '*' : ''}`
+
+/** A prefix of one or two letters would match too many words; if it is a word itself, that word is meant. */
+export const isShort = ({ tokens, begun }: Word): boolean =>
+  begun && tokens.length === 1 && (tokens[0]?.length ?? 0) < 3

@@ -1,7 +1,9 @@
-// Which files of the workspace are searched. Links are not followed: what they lead to may lie outside.
+// Which files of the workspace are searched. Links are not followed: they may lead outside.
+
 import { closeSync, constants, type Dirent, lstatSync, openSync, readFileSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { SourceKind } from './search-texts.ts'
 
 export interface SourceFile {
@@ -16,20 +18,22 @@ export interface SourceFile {
 
 export interface Walked {
   readonly files: readonly SourceFile[]
-  /** Folders, the workspace itself as ''. */
+  /** Folders; the workspace itself is ''. */
   readonly folders: readonly string[]
-  /** Folders that could not be looked into; '' means that nothing was seen at all. */
+  /** Folders that could not be read; '' means that nothing could be read at all. */
   readonly unseen: readonly string[]
+  /** False: there are more files than are searched. */
+  readonly whole: boolean
 }
 
-/** The prompt has these anyway; search is for what it does not have. */
+/** These are in the prompt anyway; search is for everything else. */
 const always = new Set(
   ['identity', 'soul', 'agents', 'user', 'tools', 'heartbeat', 'boot', 'claude', 'persona'].map(name => `${name}.md`),
 )
-/** `files` are what people sent: what they say there is not what anybody remembered. */
+/** `files` contains what people sent, which is not memory. */
 const otherFolders = new Set(['skills', 'messages', 'ipc', 'files'])
-const mostFiles = 50_000
-/** Small files are looked at and read at once: that takes microseconds, and a round through other threads ten times as long. */
+const mostFiles = 200_000
+/** Small files are checked and read synchronously: that takes microseconds, and going through the thread pool ten times as long. */
 const small = 64 * 1024
 const atOnce = 100
 
@@ -50,12 +54,17 @@ export function kindOf(path: string): SourceKind | null {
 const isSearched = (folder: string, depth: number): boolean =>
   !folder.startsWith('.') && folder !== 'node_modules' && !(depth === 0 && otherFolders.has(folder))
 
-export async function walk(dir: string): Promise<Walked> {
+/** `from`: only that folder and everything below it. */
+export async function walk(dir: string, from = ''): Promise<Walked> {
   const paths: string[] = []
   const folders: string[] = []
   const unseen: string[] = []
-  const waiting = ['']
-  for (let folder = waiting.pop(); folder !== undefined && paths.length < mostFiles; folder = waiting.pop()) {
+  const waiting = [from]
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    if (paths.length >= mostFiles) {
+      unseen.push(folder)
+      continue
+    }
     const found = await readdir(join(dir, folder), { withFileTypes: true }).catch((): Dirent[] | null => null)
     if (!found) {
       unseen.push(folder)
@@ -73,12 +82,12 @@ export async function walk(dir: string): Promise<Walked> {
   for (const [i, path] of paths.entries()) {
     const file = lookAt(dir, path)
     if (file && file !== 'folder') files.push(file)
-    if (i % atOnce === 0) await new Promise(resolve => setImmediate(resolve))
+    if (i % atOnce === 0) await setImmediate()
   }
-  return { files, folders, unseen }
+  return { files, folders, unseen, whole: paths.length < mostFiles }
 }
 
-/** Null: it is not there, or nothing that is searched. */
+/** Null: it does not exist, or is not searched. */
 export function lookAt(dir: string, path: string): SourceFile | 'folder' | null {
   const found = statOf(join(dir, path))
   if (found?.isDirectory()) return path.split('/').every(isSearched) ? 'folder' : null
@@ -91,12 +100,12 @@ function statOf(path: string) {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
   } catch {
-    // A folder on the way to it cannot be looked into: for us it is not there.
+    // A folder on the way cannot be read: treated as missing.
     return undefined
   }
 }
 
-/** Null: it went meanwhile, or cannot be read. */
+/** Null: it was deleted meanwhile, or cannot be read. */
 export async function readSource(dir: string, { path, bytes }: SourceFile): Promise<string | null> {
   try {
     return await (bytes <= small ? readNow : readLarge)(join(dir, path))
@@ -105,7 +114,7 @@ export async function readSource(dir: string, { path, bytes }: SourceFile): Prom
   }
 }
 
-/** A link or a pipe may have taken the place of the file. */
+/** A link or a pipe may have replaced the file. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 function readNow(path: string): string {

@@ -1,5 +1,6 @@
-// What is searched, cut into pieces small enough to be shown: an item of the memory, a fact, a message, a section of a note.
-import { readFact } from './brain.ts'
+// Splits texts into pieces small enough to show: an item of the memory, a fact, a message, a section of a note.
+import { type Fence, fenceAfter } from '../base/fence.ts'
+import { readFact } from './record-files.ts'
 
 export type SourceKind = 'memory' | 'brain' | 'note' | 'conversation'
 
@@ -8,13 +9,15 @@ export interface Piece {
   readonly body: string
   /** Milliseconds since the epoch, if the text itself tells. */
   readonly at: number | null
-  /** `2026-11-16 14:03` on the wall clock, where the text tells only that. */
+  /** `2026-11-16 14:03` in local time, if the text tells only that. */
   readonly wall: string | null
 }
 
 const room = 2000
+/** The limit for one heading. A title can consist of two. */
+const headingRoom = 200
 
-/** Null: it cannot be read now, and what was known of it stands. */
+/** Null: it cannot be parsed now, and the indexed content stays. */
 export function piecesOf(kind: SourceKind, path: string, text: string): readonly Piece[] | null {
   switch (kind) {
     case 'memory':
@@ -42,12 +45,12 @@ function factsOf(text: string): readonly Piece[] | null {
       return cut({ title: category || type, body, at: Date.parse(updatedAt || createdAt) || null })
     })
   } catch {
-    // Being written, or broken: openRecords tells of that.
+    // Being written, or broken: createRecords reports that.
     return null
   }
 }
 
-/** Sections as small as their headings make them; a long one is cut between its paragraphs. */
+/** One section per heading; a long one is split between its paragraphs. */
 function sectionsOf(text: string, name: string): readonly Piece[] {
   const blocks = blocksOf(text, false)
   const first = blocks[0]?.heading || name
@@ -68,7 +71,7 @@ function sectionsOf(text: string, name: string): readonly Piece[] {
   return pieces.length > 0 ? pieces : cut({ title: first, body: '' })
 }
 
-/** As src/store/archive-lines.ts writes it: `**Ada** 14:03`, and below it what was said. */
+/** As src/store/archive-lines.ts writes it: `**Ada** 14:03`, followed by the text. */
 function saidIn(text: string, path: string): readonly Piece[] {
   const [, day = null] = /(\d{4}-\d\d-\d\d)\.md$/.exec(path) ?? []
   const pieces: Piece[] = []
@@ -86,12 +89,12 @@ interface Block {
   readonly body: string
 }
 
-/** Paragraphs (`items`: and list items) with the heading above them. A fence is not taken apart, a bare heading is a block too. */
+/** Paragraphs (with `items` also list items) with the heading above them. A fence is not split; a bare heading is a block too. */
 function blocksOf(text: string, items: boolean): readonly Block[] {
   const blocks: Block[] = []
   let heading = ''
   let lines: string[] = []
-  let fence: string | null = null
+  let fence: Fence | null = null
   let bare = false
   const close = () => {
     const body = lines.join('\n').trim()
@@ -105,16 +108,17 @@ function blocksOf(text: string, items: boolean): readonly Block[] {
     bare = false
   }
   for (const line of text.split(/\r?\n/)) {
-    const [, marks] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? []
-    if (marks !== undefined && (fence === null || line.trim().startsWith(fence))) fence = fence === null ? marks : null
-    const [, title] = (fence === null && /^#{1,6}[ \t]+(.*?)[ \t]*#*$/.exec(line)) || []
+    const before = fence
+    fence = fenceAfter(line, before)
+    const isCode = before !== null || fence !== null
+    const [, title] = (!isCode && /^#{1,6}[ \t]+(.*?)[ \t]*#*$/.exec(line)) || []
     if (title !== undefined) {
       leave()
-      heading = title
+      heading = title.slice(0, headingRoom)
       bare = true
       continue
     }
-    if (fence === null && marks === undefined) {
+    if (!isCode) {
       if (line.trim() === '') close()
       else if (items && /^(?:[-*+]|\d+[.)])[ \t]/.test(line)) close()
     }
@@ -130,7 +134,7 @@ function cut({ title, body, at = null, wall = null }: Partial<Piece> & Pick<Piec
   do {
     const space = rest.length > room ? Math.max(rest.lastIndexOf('\n', room), rest.lastIndexOf(' ', room)) : -1
     const end = rest.length <= room ? rest.length : space > room / 2 ? space : room
-    pieces.push({ title: title.slice(0, 200), body: rest.slice(0, end), at, wall })
+    pieces.push({ title: title.slice(0, 2 * headingRoom + 2), body: rest.slice(0, end), at, wall })
     rest = rest.slice(end).trimStart()
   } while (rest !== '')
   return pieces

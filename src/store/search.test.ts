@@ -24,9 +24,10 @@ import type { Signal } from '../base/signal.ts'
 import { openMemorySearch } from './index.ts'
 import type { OpenSearch } from './search.ts'
 import { piecesOf } from './search-texts.ts'
+import { keepFresh } from './search-watch.ts'
 
 let dir: string
-let told: Signal[]
+let emitted: Signal[]
 let search: OpenSearch
 const others: OpenSearch[] = []
 
@@ -35,7 +36,7 @@ const open = (zone?: string): OpenSearch => {
     dir,
     file: join(dir, '.aetheel/search.db'),
     clock: { now: () => 0, sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined) },
-    tell: signal => told.push(signal),
+    emit: signal => emitted.push(signal),
     ...(zone && { zone: () => zone }),
   })
   others.push(one)
@@ -44,7 +45,7 @@ const open = (zone?: string): OpenSearch => {
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'aetheel-search-'))
-  told = []
+  emitted = []
   search = open()
 })
 afterEach(async () => {
@@ -59,7 +60,7 @@ function write(path: string, text: string): void {
 const sources = (hits: readonly MemoryHit[]) => hits.map(({ source }) => source)
 const find = async (words: string, most = 10) => sources(await search.search(words, most))
 
-test('every source is found, what is remembered before what was said', async () => {
+test('every source is searched, and memory comes before conversations', async () => {
   write(
     'conversations/webchat-one-2026-11-16.md',
     '# x\n\n**Ada** 14:03\n\nI planted an oak tree.\n\n**Agent** 14:04\n\nFine.\n',
@@ -87,7 +88,7 @@ test('every source is found, what is remembered before what was said', async () 
   expect(await find('oak', 2)).toHaveLength(2)
 })
 
-test('words are taken as people write them: beginnings, accents, capitals, any order, some of them', async () => {
+test('words match as people type them: prefixes, accents, capitals, any order, some of them', async () => {
   write('notes/a.md', 'Das Café in Zürich öffnet um neun')
   write('notes/b.md', '日本語のメモです')
   for (const words of ['cafe', 'ZURICH café', 'zür', 'neun öff', 'café, in Zürich?', 'cafe spaceship']) {
@@ -130,7 +131,7 @@ test('no words are an error', async () => {
   expect(await find(`${'word '.repeat(5000)}one`)).toEqual([])
 })
 
-test('what the prompt has anyway, hidden folders, skills and links are not searched', async () => {
+test('files that are in the prompt anyway, hidden folders, skills and links are not searched', async () => {
   const outside = mkdtempSync(join(tmpdir(), 'aetheel-outside-'))
   try {
     writeFileSync(join(outside, 'secret.md'), 'needle')
@@ -156,16 +157,16 @@ test('what the prompt has anyway, hidden folders, skills and links are not searc
   }
 })
 
-test('a file over 5 MB is left out and told once', async () => {
+test('a file over 5 MB is skipped and reported once', async () => {
   write('notes/large.md', 'needle '.repeat(800_000))
   write('notes/small.md', 'needle')
   await search.sync()
   await search.sync()
   expect(await find('needle')).toEqual(['notes/small.md'])
-  expect(told).toMatchObject([{ type: 'workspace-trouble', file: 'notes/large.md' }])
+  expect(emitted).toMatchObject([{ type: 'workspace-trouble', file: 'notes/large.md' }])
 })
 
-test('only what changed is read again, and what is gone is forgotten', async () => {
+test('only changed files are read again, and removed files are dropped', async () => {
   write('notes/a.md', 'alpha')
   write('notes/b.md', 'beta')
   expect(await search.sync()).toEqual({ documents: 2, changed: 2 })
@@ -179,7 +180,7 @@ test('only what changed is read again, and what is gone is forgotten', async () 
   expect(await find('gamma')).toEqual(['notes/a.md'])
 })
 
-test('of a conversation that goes on only the new is written', async () => {
+test('of a growing conversation only the new part is written', async () => {
   const path = 'conversations/webchat-one-2026-11-16.md'
   write(path, '# x\n\n')
   const said = (i: number) => `**Ada** 14:03\n\nnumber${i}\n\n`
@@ -213,7 +214,7 @@ test('what was remembered a moment ago is found without a sync', async () => {
   expect((await find('brandnew')).sort()).toEqual(['brain', 'memory.md'])
 })
 
-test('a watched workspace is fresh: files written, renamed and removed, also in new folders', async () => {
+test('a watched workspace stays up to date: files written, renamed and removed, also in new folders', async () => {
   write('notes/a.md', 'alpha')
   const stop = new AbortController()
   const watching = search.watch(stop.signal)
@@ -234,7 +235,87 @@ test('a watched workspace is fresh: files written, renamed and removed, also in 
   await watching
 })
 
-test('an index that is missing, damaged, of another version or no file is made anew', async () => {
+test('while nothing changes only the folders are checked', async () => {
+  for (let i = 0; i < 20; i++) write(`notes/${i % 3}/n${i}.md`, 'alpha')
+  const stop = new AbortController()
+  const looks: (readonly string[] | null)[] = []
+  let sleeps = 0
+  const sleep = async () => {
+    sleeps++
+    await new Promise(setImmediate)
+    if (sleeps === 300) stop.abort()
+  }
+  const folders = () => ['', 'notes', 'notes/0', 'notes/1', 'notes/2']
+  await keepFresh({ dir, clock: { now: () => 0, sleep }, folders }, async paths => looks.push(paths), stop.signal)
+  // Everything once, and once more when it is watched; 300 times half a minute is two and a half hours.
+  expect(looks).toEqual([null, ['']])
+})
+
+test('a change that no watcher reports is found: another folder in place of the workspace', async () => {
+  const home = dir
+  dir = join(home, 'workspace')
+  write('notes/a.md', 'alpha')
+  const short = (ms: number, signal: AbortSignal) =>
+    pause(Math.min(ms, 20), undefined, { signal }).catch(() => undefined)
+  const clock = { now: () => 0, sleep: short }
+  const watched = openMemorySearch({ dir, file: join(home, 'search.db'), clock, emit: () => undefined })
+  others.push(watched)
+  const found = async (words: string) => sources(await watched.search(words, 5))
+  const stop = new AbortController()
+  const watching = watched.watch(stop.signal)
+  await expect.poll(() => found('alpha')).toEqual(['notes/a.md'])
+  await pause(200)
+  renameSync(dir, join(home, 'before'))
+  write('notes/b.md', 'beta')
+  await expect.poll(() => found('beta'), { timeout: 5000 }).toEqual(['notes/b.md'])
+  expect(await found('alpha')).toEqual([])
+  write('notes/c.md', 'gamma')
+  await expect.poll(() => found('gamma'), { timeout: 5000 }).toEqual(['notes/c.md'])
+  stop.abort()
+  await watching
+  dir = home
+})
+
+test('a new or removed folder is checked with its contents, and others are not', async () => {
+  write('notes/a.md', 'alpha')
+  const stop = new AbortController()
+  const watching = search.watch(stop.signal)
+  await expect.poll(() => find('alpha')).toEqual(['notes/a.md'])
+  await pause(400)
+  write('elsewhere/one/two/b.md', 'beta')
+  renameSync(join(dir, 'elsewhere'), join(dir, 'projects'))
+  await expect.poll(() => find('beta')).toEqual(['projects/one/two/b.md'])
+  write('projects/one/two/c.md', 'gamma')
+  await expect.poll(() => find('gamma')).toEqual(['projects/one/two/c.md'])
+  rmSync(join(dir, 'projects/one'), { recursive: true })
+  await expect.poll(() => find('beta gamma')).toEqual([])
+  expect(await find('alpha')).toEqual(['notes/a.md'])
+  stop.abort()
+  await watching
+})
+
+test('among very many that have the words, those that have them in the title come first, however old', async () => {
+  mkdirSync(join(dir, 'notes'))
+  for (let i = 0; i < 1500; i++)
+    writeFileSync(
+      join(dir, `notes/n${String(i).padStart(4, '0')}.md`),
+      i === 3 ? '# Garden plan\n\nx' : `# Note ${i}\n\nthe garden has a plan ${i}`,
+    )
+  write('memory.md', '- The garden plan is in the drawer')
+  expect(await find('garden plan', 2)).toEqual(['memory.md', 'notes/n0003.md'])
+  expect(await find('plan gar', 50)).toHaveLength(50)
+  // None has all of these: the rare word says more than the one that all have.
+  write('notes/z-rare.md', 'a hedgehog')
+  await search.sync()
+  expect((await find('garden hedgehog spaceship', 3))[0]).toBe('notes/z-rare.md')
+  // Two letters are a word, where there is such a word, and else the beginning of one.
+  write('notes/z-short.md', 'to do: ga')
+  await search.sync()
+  expect(await find('ga')).toEqual(['notes/z-short.md'])
+  expect((await find('he', 3))[0]).toBe('notes/z-rare.md')
+}, 60_000)
+
+test('an index that is missing, damaged, of another version or not a file is rebuilt', async () => {
   write('notes/a.md', 'alpha '.repeat(300))
   await search.sync()
   const file = join(dir, '.aetheel/search.db')
@@ -265,7 +346,7 @@ test('an index that is missing, damaged, of another version or no file is made a
   }
 })
 
-test('an index that is damaged or removed while it is open is made anew', async () => {
+test('an index that is damaged or removed while it is open is rebuilt', async () => {
   write('notes/a.md', 'alpha')
   await search.sync()
   for (const name of readdirSync(join(dir, '.aetheel'))) rmSync(join(dir, '.aetheel', name))
@@ -275,11 +356,11 @@ test('an index that is damaged or removed while it is open is made anew', async 
   expect(readdirSync(join(dir, '.aetheel'))).toContain('search.db')
 })
 
-test('where no index can be kept it is kept in memory, and that is told', async () => {
+test('if the index file cannot be written, the index is kept in memory, and a warning is emitted', async () => {
   write('.aetheel', 'a file')
   write('notes/a.md', 'alpha')
   expect(await find('alpha')).toEqual(['notes/a.md'])
-  expect(told).toMatchObject([{ file: 'search.db' }])
+  expect(emitted).toMatchObject([{ file: 'search.db' }])
 })
 
 test('two that have the index open do not disturb each other, also while one writes', async () => {
@@ -326,6 +407,9 @@ test('pieces are small, keep fences whole where they fit, and lose no word', () 
     ),
     { numRuns: 200 },
   )
+  const [first = '', second = ''] = ['a', 'b'].map(letter => `# ${letter.repeat(150)} end${letter}`)
+  const titles = piecesOf('note', 'notes/x.md', `${first}\n\ntext\n\n${second}\n`)?.map(({ title }) => title)
+  expect(titles?.at(-1)).toMatch(/enda: b+ endb$/)
   const fenced =
     piecesOf('memory', 'memory.md', '## A\n\n```sh\n# not a heading\n\n- nor an item\n```\n- item\n  - below it\n') ??
     []

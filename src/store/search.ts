@@ -1,12 +1,15 @@
-// Search over what is remembered: memory, facts, notes and what was said. The files are the truth; the index follows them.
+// Search over memory, facts, notes and conversations. The files are the source of truth; the index follows them.
+
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { MemoryHit, MemorySearch } from '../base/memory.ts'
-import type { Tell } from '../base/signal.ts'
+import { createSerial, type Serial } from '../base/serial.ts'
+import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { fromWallTime } from '../base/zone.ts'
 import { dropIndex, type Hit, type IndexedFile, openIndex, remedyFor, type SearchIndex } from './search-index.ts'
-import { queryOf } from './search-query.ts'
+import { wordsOf } from './search-query.ts'
 import { lookAt, readSource, type SourceFile, walk } from './search-sources.ts'
 import { type Piece, piecesOf } from './search-texts.ts'
 import { keepFresh } from './search-watch.ts'
@@ -14,56 +17,53 @@ import { keepFresh } from './search-watch.ts'
 export interface SearchParts {
   /** The workspace. */
   readonly dir: string
-  /** Where the index is kept. Another process may have it open too. */
+  /** The index file. Another process may have it open too. */
   readonly file: string
   readonly clock: Clock
-  readonly tell: Tell
-  /** The zone of the hours in conversations/. */
+  readonly emit: Emit
+  /** The time zone of the hours in conversations/. */
   zone?(): string
 }
 
 export interface OpenSearch extends MemorySearch {
-  /** Keeps the index fresh until the signal. */
+  /** Keeps the index up to date until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
 const mostBytes = 5 * 1024 * 1024
-/** What is written at a time: a message must not wait for the index. */
+/** How much is written at a time: a message must not wait for the index. */
 const slice = { files: 64, characters: 100_000 }
 const longestWaitMs = 20_000
 
-/** Costs nothing until it is asked. */
-export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }: SearchParts): OpenSearch {
+/** Costs nothing until it is used. */
+export function openMemorySearch({ dir, file, clock, emit, zone = () => 'UTC' }: SearchParts): OpenSearch {
   let index: SearchIndex | null = null
   let folders: readonly string[] = []
   let making = false
-  /** The first look at a workspace is not over: what is found now is not all there is. */
+  /** The first scan of the workspace is not finished: results are incomplete. */
   let building = false
   let closed = false
-  let turn: Promise<unknown> = Promise.resolve()
-  const told = new Set<string>()
+  const inOrder = createSerial()
+  const warned = new Set<string>()
   const never = new AbortController().signal
 
-  const tellOnce = (name: string, why: string) => {
-    if (!told.has(name)) tell({ type: 'workspace-trouble', file: name, why })
-    told.add(name)
+  const warnOnce = (name: string, why: string) => {
+    if (!warned.has(name)) emit({ type: 'workspace-trouble', file: name, why })
+    warned.add(name)
   }
 
-  /** Another process may have made the index anew meanwhile. */
+  /** Another process may have rebuilt the index meanwhile. */
   const leaveOld = () => {
     if (index && !index.isCurrent()) close()
   }
 
-  /** One after the other. */
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(() => {
+  /** One at a time. */
+  const inTurn: Serial = work =>
+    inOrder(() => {
       leaveOld()
       return work()
     })
-    turn = mine.catch(() => undefined)
-    return mine
-  }
 
   const opened = (): SearchIndex => {
     if (closed) throw new Error('the search is closed')
@@ -71,7 +71,10 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
       index ??= openIndex(file)
     } catch (error) {
       if (remedyFor(error) !== null) throw error
-      tellOnce(basename(file), 'cannot be written; what is searched is read anew at each start. Check its folder')
+      warnOnce(
+        basename(file),
+        'cannot be written, so the index is rebuilt at each start; check the permissions of its folder',
+      )
       index = openIndex(':memory:')
     }
     return index
@@ -82,7 +85,7 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
     index = null
   }
 
-  /** Waits for another process that writes; makes a damaged index anew, and what it held. */
+  /** Waits for another process that writes; rebuilds a damaged index. */
   const using = async <T>(work: (index: SearchIndex) => T): Promise<T> => {
     for (let waited = 0; ; ) {
       try {
@@ -92,7 +95,7 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
         if (remedy === 'wait' && waited < longestWaitMs) {
           waited += 25
           await clock.sleep(25, never)
-        } else if (remedy === 'make anew' && !making) {
+        } else if (remedy === 'rebuild' && !making) {
           making = true
           close()
           dropIndex(file)
@@ -122,7 +125,7 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
     source: SourceFile,
   ): Promise<{ readonly source: SourceFile; readonly text: string | null }> => {
     const tooLarge = source.bytes > mostBytes
-    if (tooLarge) tellOnce(source.path, 'is over 5 MB and is not searched; split it')
+    if (tooLarge) warnOnce(source.path, 'is larger than 5 MB and is not searched; split it')
     const text = tooLarge ? null : await readSource(dir, source)
     return { source, text: text?.includes('\0') ? null : text }
   }
@@ -141,8 +144,8 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
           return at
         }),
       )
-      // Between two slices everybody else has a turn.
-      await new Promise(resolve => setImmediate(resolve))
+      // Lets other work run between two slices.
+      await setImmediate()
     }
   }
 
@@ -153,24 +156,30 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
     }
   }
 
-  const syncAll = async (): Promise<number> => {
-    const { files, folders: found, unseen } = await walk(dir)
-    folders = found
+  /** Of a folder and everything below it, or of everything. */
+  const syncAll = async (folder = ''): Promise<number> => {
+    const { files, folders: found, unseen, whole } = await walk(dir, folder)
+    if (!whole) warnOnce('the workspace', `has more than ${files.length} notes; not all of them are searched`)
+    folders = folder === '' ? found : [...folders.filter(one => !isBelow(one, folder)), ...found]
     const there = new Set(files.map(({ path }) => path))
     const isUnseen = (path: string) => unseen.some(folder => folder === '' || path.startsWith(`${folder}/`))
-    const known = await using(it => it.files())
-    building = known.length === 0
+    const known = await using(it => it.files(folder))
+    building ||= folder === '' && known.length === 0
     const gone = known.map(({ path }) => path).filter(path => !there.has(path) && !isUnseen(path))
     await drop(gone)
     const changed = await syncFiles(files, new Map(known.map(one => [one.path, one])))
-    building = false
+    if (folder === '') building = false
     return gone.length + changed
   }
 
-  /** Where a folder is among them, everything is looked at. */
+  /** For a folder, everything in it. */
   const syncThese = async (paths: readonly string[]): Promise<void> => {
     const found = paths.map(path => lookAt(dir, path))
-    if (found.includes('folder')) return void (await syncAll())
+    for (const [i, path] of paths.entries()) {
+      if (found[i] === 'folder') await syncAll(path)
+      // The removed path may have been a folder.
+      else if (found[i] === null && folders.includes(path)) await forgetBelow(path)
+    }
     const known = await using(
       it => new Map(paths.flatMap(path => [it.file(path) ?? []].flat()).map(one => [one.path, one])),
     )
@@ -181,6 +190,11 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
     )
   }
 
+  const forgetBelow = async (folder: string): Promise<void> => {
+    folders = folders.filter(one => !isBelow(one, folder))
+    await drop((await using(it => it.files(folder))).map(({ path }) => path))
+  }
+
   const toHit = ({ path, title, snippet, at, wall }: Hit): MemoryHit => ({
     source: path === 'brain.json' ? 'brain' : path,
     title,
@@ -189,16 +203,16 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
   })
 
   return {
-    // Not in turn: a search does not wait for a look at everything, unless it is the first.
+    // Not serialized: a search does not wait for a full scan, unless it is the first.
     async search(words, most) {
-      const query = queryOf(words)
-      if (!query) return []
+      const terms = wordsOf(words)
+      if (terms.length === 0) return []
       leaveOld()
       const isEmpty = () => using(it => it.isEmpty())
       if (building || (await isEmpty())) await inTurn(async () => void ((await isEmpty()) && (await syncAll())))
-      // What was remembered a moment ago is found. An index that cannot be written still answers.
+      // Finds what was remembered a moment ago. An index that cannot be written still answers.
       await syncThese(['memory.md', 'brain.json']).catch(() => undefined)
-      const hits = await using(it => it.find(query, Math.min(Math.max(1, Math.floor(most)), 100)))
+      const hits = await using(it => it.find(terms, Math.min(Math.max(1, Math.floor(most)), 100)))
       return hits.map(toHit)
     },
     sync: () =>
@@ -210,8 +224,8 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
       keepFresh(
         { dir, clock, folders: () => folders },
         paths =>
-          inTurn<unknown>(paths ? () => syncThese(paths) : syncAll).catch(() =>
-            tellOnce(basename(file), 'could not be brought up to date; search may not find what is new'),
+          inTurn<unknown>(paths ? () => syncThese(paths) : () => syncAll()).catch(() =>
+            warnOnce(basename(file), 'could not be updated; search may not find new content'),
           ),
         signal,
       ),
@@ -223,14 +237,16 @@ export function openMemorySearch({ dir, file, clock, tell, zone = () => 'UTC' }:
   }
 }
 
+const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
+
 interface Readied {
   readonly source: SourceFile
   readonly hash: string
-  /** Null: its content is as it was. */
+  /** Null: its content is unchanged. */
   readonly pieces: readonly Piece[] | null
 }
 
-/** Nothing: it cannot be understood now, and what is known of it stands. */
+/** Empty: it cannot be parsed now, and the indexed content stays. */
 function readied(source: SourceFile, text: string, known: IndexedFile | undefined): readonly Readied[] {
   const hash = createHash('sha256').update(text).digest('base64')
   if (known?.hash === hash) return [{ source, hash, pieces: null }]

@@ -1,17 +1,19 @@
-// Which session a conversation goes on in, on a real database.
-import { mkdtempSync, rmSync } from 'node:fs'
+// Which session a conversation continues in, on a real database.
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Database, openDatabase } from './database.ts'
+import { createMirrorFile } from './files.ts'
 import { openSessions, type SessionStore } from './sessions.ts'
 
 let dir: string
 let db: Database
 let sessions: SessionStore
 let changes = 0
-const clock = { now: () => 0, sleep: async () => undefined }
+let now = 0
+const clock = { now: () => now, sleep: async () => undefined }
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'aetheel-sessions-'))
@@ -25,7 +27,6 @@ afterAll(async () => {
 
 const lane = fc.string({ minLength: 1 })
 
-// Feature: discord-claude-gateway, Property 10: Reset removes channel binding
 test('a forgotten conversation has no session', async () => {
   await fc.assert(
     fc.asyncProperty(lane, fc.uuid(), async (of, id) => {
@@ -66,11 +67,61 @@ test('a session belongs to the backend that made it', async () => {
   expect(await sessions.find('a', 'codex')).toBeNull()
 })
 
-test('sessions.json shows what a backend has confirmed, and is told of changes', async () => {
+test('a received prompt stays with its session, and is dropped when another session is used', async () => {
+  await sessions.remember('heard', 'claude', 'one', true)
+  expect((await sessions.find('heard', 'claude'))?.received).toBeNull()
+  sessions.receive('heard', 'claude', { event: 7, digest: 'x' })
+  await sessions.remember('heard', 'claude', 'one', true)
+  expect((await sessions.find('heard', 'claude'))?.received).toEqual({ event: 7, digest: 'x' })
+  await sessions.remember('heard', 'claude', 'two', true)
+  expect((await sessions.find('heard', 'claude'))?.received).toBeNull()
+})
+
+test('sessions.json shows confirmed sessions, and changes are reported', async () => {
   const before = changes
   await sessions.remember('shown', 'claude', 'yes', true)
   await sessions.remember('asked-for', 'claude', 'not yet', false)
-  expect(sessions.all()).toMatchObject({ shown: 'yes' })
-  expect(sessions.all()).not.toHaveProperty('asked-for')
+  expect(sessions.latestOnes()).toMatchObject({ shown: 'yes' })
+  expect(sessions.latestOnes()).not.toHaveProperty('asked-for')
   expect(changes).toBe(before + 1)
+})
+
+test('sessions.json shows the thousand conversations used last, of each the session used last', async () => {
+  for (let i = 0; i < 1005; i++) {
+    now++
+    await sessions.remember(`many-${String(i).padStart(4, '0')}`, 'claude', `session-${i}`, true)
+  }
+  const shown = sessions.latestOnes()
+  expect(Object.keys(shown)).toHaveLength(1000)
+  expect(Object.keys(shown)).toEqual(Object.keys(shown).sort())
+  expect([shown['many-0004'], shown['many-0005']]).toEqual([undefined, 'session-5'])
+  now++
+  await sessions.remember('many-0004', 'codex', 'of codex', true)
+  expect(sessions.latestOnes()).toMatchObject({ 'many-0004': 'of codex' })
+})
+
+test('the file is written when its content has changed, or somebody else has changed it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'aetheel-sessions-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const path = join(dir, 'sessions.json')
+  let text = '{}'
+  const file = createMirrorFile(
+    path,
+    () => text,
+    1,
+    error => expect.fail(String(error)),
+  )
+  const written = async () => {
+    file.touch()
+    await file.flush()
+    return statSync(path).ino
+  }
+  const first = await written()
+  expect(await written()).toBe(first)
+  text = '{"a": "b"}'
+  const second = await written()
+  expect(second).not.toBe(first)
+  writeFileSync(path, 'by hand')
+  await written()
+  expect(readFileSync(path, 'utf8')).toBe(text)
 })

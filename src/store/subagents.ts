@@ -1,10 +1,11 @@
-// Sub-agents and their bus on disk. How far one has got is read from its items: there is no second record that could disagree.
-import type { Posted, SubAgent, SubAgentBook } from '../base/agents.ts'
+// Sub-agents and their channels in the database. Their progress is read from their items: there is no second record that could disagree.
+
 import type { NewEvent, Place } from '../base/event.ts'
+import type { Posted, SubAgent, SubAgentStore } from '../base/subagents.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 
-/** So many posts are kept of a channel. */
+/** How many posts of a channel are kept. */
 const postsKept = 200
 const mostListed = 200
 
@@ -35,11 +36,11 @@ const found = `
   SELECT s.*, open.state AS open_state, open.interrupted, last.id AS last, last.state AS last_state, last.ended_at, report.body AS report
   FROM subagents s
   LEFT JOIN items open ON open.id = (
-    SELECT min(id) FROM items WHERE lane = 'agent:' || s.id AND box = 'in' AND state IN ('waiting', 'running'))
-  LEFT JOIN items last ON last.id = (SELECT max(id) FROM items WHERE lane = 'agent:' || s.id AND box = 'in')
-  LEFT JOIN items report ON report.box = 'in' AND report.key = 'agent:' || s.id || '#report-' || last.id`
+    SELECT min(id) FROM items WHERE lane = 'agent:' || s.id AND queue = 'in' AND state IN ('waiting', 'running'))
+  LEFT JOIN items last ON last.id = (SELECT max(id) FROM items WHERE lane = 'agent:' || s.id AND queue = 'in')
+  LEFT JOIN items report ON report.queue = 'in' AND report.key = 'agent:' || s.id || '#report-' || last.id`
 
-export function openSubAgentBook(db: Database, clock: Clock): SubAgentBook {
+export function createSubAgentStore(db: Database, clock: Clock): SubAgentStore {
   const sql = {
     add: db.prepare(
       `INSERT INTO subagents (id, key, name, instruction, parent, place, root, depth, owner, person, model, at)
@@ -54,7 +55,7 @@ export function openSubAgentBook(db: Database, clock: Clock): SubAgentBook {
     ofRoot: db.prepare(`${found} WHERE s.root = ? ORDER BY s.n DESC LIMIT ?`),
     open: db.prepare(
       `SELECT id, lane, key, body, state FROM items
-       WHERE box = 'in' AND state IN ('waiting', 'running') AND lane >= 'agent:' AND lane < 'agent;' ORDER BY id`,
+       WHERE queue = 'in' AND state IN ('waiting', 'running') AND lane >= 'agent:' AND lane < 'agent;' ORDER BY id`,
     ),
     stopping: db.prepare('UPDATE subagents SET stopping = ? WHERE id = ?'),
     post: db.prepare('INSERT INTO posts (channel, at, sender, text) VALUES (?, ?, ?, ?)'),
@@ -62,7 +63,12 @@ export function openSubAgentBook(db: Database, clock: Clock): SubAgentBook {
       `DELETE FROM posts WHERE channel = ?1
        AND id <= (SELECT id FROM posts WHERE channel = ?1 ORDER BY id DESC LIMIT 1 OFFSET ${postsKept})`,
     ),
-    posts: db.prepare('SELECT at, sender, text FROM posts WHERE channel = ? ORDER BY id DESC LIMIT ?'),
+    posts: db.prepare('SELECT id, at, sender, text FROM posts WHERE channel = ? ORDER BY id DESC LIMIT ?'),
+    postsAfter: db.prepare('SELECT id, at, sender, text FROM posts WHERE channel = ? AND id > ? ORDER BY id LIMIT ?'),
+    question: db.prepare(`SELECT id, lane, state FROM items WHERE queue = 'in' AND key = ?`),
+    reports: db.prepare(
+      `SELECT key, body FROM items WHERE lane = ?1 AND id > ?2 AND queue = 'in' AND substr(key, 1, length(?3)) = ?3 ORDER BY id`,
+    ),
     forget: db.prepare(
       `DELETE FROM subagents WHERE at < ? AND entered = 1
        AND NOT EXISTS (SELECT 1 FROM items WHERE items.lane = 'agent:' || subagents.id)`,
@@ -71,9 +77,9 @@ export function openSubAgentBook(db: Database, clock: Clock): SubAgentBook {
   }
 
   return {
-    async add({ id, name, instruction, parent, place, root, depth, behalf, model }, key) {
+    async add({ id, name, instruction, parent, place, root, depth, principal, model }, key) {
       const where = place && JSON.stringify(place)
-      const { owner, person } = behalf
+      const { owner, person } = principal
       const at = clock.now()
       await db.write(() =>
         sql.add.run(id, key, name, instruction, parent, where, root, depth, owner ? 1 : 0, person, model, at),
@@ -100,11 +106,22 @@ export function openSubAgentBook(db: Database, clock: Clock): SubAgentBook {
         sql.prune.run(channel)
       })
     },
-    posts: (channel, most) =>
-      sql.posts
-        .all(channel, Math.max(0, most))
-        .map(({ at, sender, text }): Posted => ({ at: Number(at), from: String(sender), text: String(text) }))
-        .reverse(),
+    posts: (channel, most, after) =>
+      after === undefined
+        ? sql.posts.all(channel, Math.max(0, most)).map(toPost).reverse()
+        : sql.postsAfter.all(channel, after, Math.max(0, most)).map(toPost),
+    answerTo(key, lane) {
+      const question = sql.question.get(key) as { id: number; lane: string; state: string } | undefined
+      if (!question) return { report: null }
+      // If it was answered together with a later question, the report is that question's.
+      const prefix = `${question.lane}#report-`
+      const own = sql.reports
+        .all(lane, question.id, prefix)
+        .find(row => Number.parseInt(String(row.key).slice(prefix.length), 10) >= question.id)
+      const report = own ? (JSON.parse(String(own.body)) as NewEvent).what : null
+      if (report?.kind === 'report') return { report: { key: String(own?.key), ok: report.ok, text: report.text } }
+      return question.state === 'waiting' || question.state === 'running' ? null : { report: null }
+    },
     async forgetBefore(cutoff) {
       await db.write(() => {
         sql.forget.run(cutoff)
@@ -114,6 +131,10 @@ export function openSubAgentBook(db: Database, clock: Clock): SubAgentBook {
   }
 }
 
+const toPost = (row: Readonly<Record<string, unknown>>): Posted => ({
+  ...{ id: Number(row.id), at: Number(row.at), from: String(row.sender), text: String(row.text) },
+})
+
 function toAgent(raw: unknown): SubAgent {
   const row = raw as Row
   const { id, name, instruction, parent, root, depth, model, at, person } = row
@@ -122,10 +143,10 @@ function toAgent(raw: unknown): SubAgent {
   return {
     ...{ id, name, instruction, parent, root, depth, model, at },
     place: row.place === null ? null : (JSON.parse(row.place) as Place),
-    behalf: { owner: row.owner === 1, person },
+    principal: { owner: row.owner === 1, person },
     state,
     endedAt: isOpen ? null : (row.ended_at ?? at),
-    progress: isOpen ? (row.interrupted ? 'was cut off and is taken up again' : '') : (reportOf(row)?.text ?? ''),
+    progress: isOpen ? (row.interrupted ? 'was interrupted and will be resumed' : '') : (reportOf(row)?.text ?? ''),
   }
 }
 
@@ -134,7 +155,7 @@ function stateOf(row: Row): SubAgent['state'] {
   if (row.entered === 0 && row.last === null) return 'waiting'
   const report = reportOf(row)
   if (report?.ok) return 'done'
-  // Also where nobody was left to report to.
+  // Also if there was nobody left to report to.
   if (row.last_state === 'cancelled' || (row.last !== null && row.last === row.stopping)) return 'stopped'
   return report !== null || row.last_state === 'failed' ? 'failed' : 'done'
 }

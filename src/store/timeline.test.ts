@@ -1,15 +1,15 @@
-// Events opened as timelines, on a real database.
+// Timelines of events, on a real database.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { Letter } from '../base/chat.ts'
-import type { NewEvent } from '../base/event.ts'
+import type { Delivery } from '../base/chat.ts'
+import { hookLane, type NewEvent } from '../base/event.ts'
 import type { Signal } from '../base/signal.ts'
 import { type Database, openDatabase } from './database.ts'
-import { openShelf } from './shelf.ts'
-import { openTimeline, promptsKept } from './timeline.ts'
-import { openUsage } from './usage.ts'
+import { createQueueStore } from './queue-store.ts'
+import { createTimeline, promptsKept } from './timeline.ts'
+import { createUsage } from './usage.ts'
 
 let dir: string
 let db: Database
@@ -35,7 +35,13 @@ const said = (text: string): NewEvent => ({
   replyTo: place,
   source: 'webchat',
 })
-const letter = (text: string, kind: Letter['kind'] = 'final'): Letter => ({ place, kind, about: '1', text, ok: true })
+const delivery = (text: string, kind: Delivery['kind'] = 'final'): Delivery => ({
+  place,
+  kind,
+  about: '1',
+  text,
+  ok: true,
+})
 const asked = (id: number, prompt: string): Signal => ({
   ...{ type: 'turn-asked', id, lane, backend: 'claude', model: 'opus', prompt, system: 'You are Aetheel.' },
 })
@@ -46,41 +52,41 @@ const ended = (id: number): Signal => ({
 })
 
 async function put(text: string) {
-  const shelf = openShelf(db, clock)
+  const queueStore = createQueueStore(db, clock)
   const event = said(text)
-  const stored = await shelf.put('in', lane, event.key, JSON.stringify(event), 'start')
-  return { shelf, key: event.key, id: stored.type === 'stored' ? stored.row.id : 0 }
+  const stored = await queueStore.put('in', lane, event.key, JSON.stringify(event), 'start')
+  return { queueStore, key: event.key, id: stored.type === 'stored' ? stored.row.id : 0 }
 }
 
-test('an event has its steps, its letters, the exact prompt and what it took', async () => {
-  const timeline = openTimeline(db, clock)
-  const usage = openUsage(db, clock)
-  const { shelf, key, id } = await put('hello')
-  const tell = (signal: Signal) => {
+test('an event has its steps, its deliveries, the exact prompt and its usage', async () => {
+  const timeline = createTimeline(db, clock)
+  const usage = createUsage(db, clock)
+  const { queueStore, key, id } = await put('hello')
+  const emit = (signal: Signal) => {
     now += 10
     timeline.listen(signal)
     usage.listen(signal)
   }
   expect(timeline.running()).toMatchObject([{ id, lane, item: { source: 'webchat' } }])
-  tell({ type: 'turn-began', id, lane, backend: 'claude', attempt: 1, resumed: false, interrupted: false })
-  tell(asked(id, 'hello'))
-  tell({ type: 'turn-spoke', id, lane, afterMs: 420 })
-  tell({ type: 'turn-acted', id, lane, label: 'Read memory.md', phase: 'started' })
-  tell({ type: 'turn-acted', id, lane, label: 'Read memory.md', phase: 'failed' })
+  emit({ type: 'turn-began', id, lane, backend: 'claude', attempt: 1, resumed: false, interrupted: false })
+  emit(asked(id, 'hello'))
+  emit({ type: 'turn-spoke', id, lane, afterMs: 420 })
+  emit({ type: 'turn-acted', id, lane, label: 'Read memory.md', phase: 'started' })
+  emit({ type: 'turn-acted', id, lane, label: 'Read memory.md', phase: 'failed' })
   expect(timeline.view(id)).toMatchObject({ state: 'running', answer: null, usage: null, endedAt: null })
-  tell(ended(id))
+  emit(ended(id))
   now += 10
-  const items = [letter('the first half'), letter('the second half'), letter('by the way', 'notice')]
+  const items = [delivery('the first half'), delivery('the second half'), delivery('by the way', 'notice')]
   const keys = [`${key}#final`, `${key}#final-2`, `${key}#notice-x`]
-  const followUps = items.map((item, i) => ({ box: 'out' as const, lane, key: keys[i] ?? '', item }))
+  const followUps = items.map((item, i) => ({ queue: 'out' as const, lane, key: keys[i] ?? '', item }))
   // Another event whose key only begins like this one.
-  followUps.push({ box: 'out', lane, key: `${key}-2#final`, item: letter('not mine') })
-  await shelf.settle([id], { type: 'done', followUps })
+  followUps.push({ queue: 'out', lane, key: `${key}-2#final`, item: delivery('not mine') })
+  await queueStore.settle([id], { type: 'done', followUps })
   now += 10
-  for (const row of await shelf.recover('out')) {
+  for (const row of await queueStore.recover('out')) {
     expect(timeline.eventOf(row.id)).toBe(row.key.includes('-2#final') ? null : id)
-    await shelf.take([row.id], 'durably')
-    await shelf.settle([row.id], { type: 'done' })
+    await queueStore.take([row.id], 'durably')
+    await queueStore.settle([row.id], { type: 'done' })
   }
   expect(timeline.view(id)).toEqual({
     ...{ id, lane, kind: 'message', source: 'webchat', state: 'answered', at: 1000, endedAt: 1070, attempts: 1 },
@@ -105,14 +111,41 @@ test('an event has its steps, its letters, the exact prompt and what it took', a
   expect(timeline.view(999)).toBeNull()
 })
 
-test('steps and prompts survive a restart and are forgotten with their event', async () => {
-  const { shelf, id } = await put('hello')
-  const timeline = openTimeline(db, clock)
+test('hooks of an event have separate steps; prompt, attempts and usage are those of the event alone', async () => {
+  const timeline = createTimeline(db, clock)
+  const usage = createUsage(db, clock)
+  const { id } = await put('hello')
+  const run = (lane: string, prompt: string) => {
+    const signals: Signal[] = [
+      { type: 'turn-began', id, lane, backend: 'claude', attempt: 1, resumed: false, interrupted: false },
+      { ...asked(id, prompt), lane } as Signal,
+      { type: 'turn-acted', id, lane, label: 'Read', phase: 'started' },
+      { ...ended(id), lane } as Signal,
+    ]
+    for (const signal of signals) for (const listener of [timeline, usage]) listener.listen(signal)
+  }
+  run(hookLane('agent_begin', id), 'look around')
+  run(lane, 'hello')
+  run(hookLane('agent_stop', id), 'tidy up')
+  await db.write(() => undefined)
+  const view = timeline.view(id)
+  expect(view).toMatchObject({ attempts: 1, prompt: { text: 'hello' }, usage: { inputTokens: 10, outputTokens: 2 } })
+  expect(view?.steps.map(({ what }) => what)).toEqual([
+    'queued',
+    ...['agent_begin began', 'agent_begin prompt', 'agent_begin tool', 'agent_begin ended'],
+    ...['began', 'prompt', 'tool', 'ended'],
+    ...['agent_stop began', 'agent_stop prompt', 'agent_stop tool', 'agent_stop ended'],
+  ])
+})
+
+test('steps and prompts survive a restart and are deleted with their event', async () => {
+  const { queueStore, id } = await put('hello')
+  const timeline = createTimeline(db, clock)
   timeline.listen(asked(id, 'hello'))
   await new Promise(done => setImmediate(done))
-  expect(openTimeline(db, clock).view(id)?.prompt?.text).toBe('hello')
-  await shelf.settle([id], { type: 'done' })
-  expect(await shelf.forgetBefore(now + 1, new AbortController().signal)).toBe(1)
+  expect(createTimeline(db, clock).view(id)?.prompt?.text).toBe('hello')
+  await queueStore.settle([id], { type: 'done' })
+  expect(await queueStore.forgetBefore(now + 1, new AbortController().signal)).toBe(1)
   expect(db.prepare('SELECT (SELECT count(*) FROM steps) + (SELECT count(*) FROM prompts) AS n').get()).toEqual({
     n: 0,
   })
@@ -120,16 +153,16 @@ test('steps and prompts survive a restart and are forgotten with their event', a
 
 test('only the newest 500 prompts are kept', async () => {
   const { id } = await put('hello')
-  const timeline = openTimeline(db, clock)
+  const timeline = createTimeline(db, clock)
   timeline.listen(asked(id, 'the first'))
   for (let i = 0; i < promptsKept; i++) timeline.listen(asked(id + 1, `${i}`))
   expect(timeline.view(id)?.prompt).toBeNull()
   expect(db.prepare('SELECT count(*) AS n, min(prompt) AS oldest FROM prompts').get()).toEqual({ n: 500, oldest: '0' })
 })
 
-test('what the agent is told it is, is kept once as long as it stays the same, and goes with the last prompt', async () => {
+test('an unchanged system prompt is stored once, and is deleted with the last prompt that uses it', async () => {
   const { id } = await put('hello')
-  const timeline = openTimeline(db, clock)
+  const timeline = createTimeline(db, clock)
   const told = (system: string, backend = 'claude') =>
     timeline.listen({ type: 'turn-asked', id, lane, backend, model: null, prompt: 'p', system })
   const kept = () => {
@@ -156,7 +189,7 @@ test('what the agent is told it is, is kept once as long as it stays the same, a
 
 test('an agent that uses tools without end does not fill the disk', async () => {
   const { id } = await put('hello')
-  const timeline = openTimeline(db, clock)
+  const timeline = createTimeline(db, clock)
   for (let i = 0; i < 5000; i++)
     timeline.listen({ type: 'turn-acted', id, lane, label: 'x'.repeat(1000), phase: 'started' })
   const steps = timeline.view(id)?.steps ?? []

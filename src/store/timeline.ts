@@ -1,11 +1,14 @@
-// One event opened as a timeline: its steps as they were told, and the exact words that its agent was given.
+// The timeline of one event: its steps, and the exact prompt of its agent.
+
 import type { EventView, Step } from '../base/activity.ts'
 import type { Usage } from '../base/agent.ts'
-import { eventOfLetter, eventOfSaying, type Letter } from '../base/chat.ts'
-import { askedOf, behalfOf, type NewEvent } from '../base/event.ts'
+import { type Delivery, eventOfDelivery, eventOfInterim } from '../base/chat.ts'
+import { hookOf, type LaneKey, type NewEvent, principalOf, textOf } from '../base/event.ts'
+import { placeName } from '../base/place.ts'
+import { excerpt } from '../base/scrub.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { seconds } from './activity-words.ts'
+import { seconds } from './activity.ts'
 import type { Database } from './database.ts'
 
 export interface RunningItem {
@@ -18,15 +21,15 @@ export interface RunningItem {
 export interface Timeline {
   listen(signal: Signal): void
   view(id: number): EventView | null
-  /** The event that a letter tells of; null: none that we know. */
-  eventOf(letter: number): number | null
-  /** Events that run now, the oldest first. */
+  /** The event that a delivery belongs to; null: none known. */
+  eventOf(delivery: number): number | null
+  /** Running events, oldest first. */
   running(): readonly RunningItem[]
 }
 
-/** The prompts of the latest turns; each may be long. */
+/** Only the prompts of the latest turns are stored; each may be long. */
 export const promptsKept = 500
-/** An agent that uses tools without end must not fill the disk with telling it. */
+/** An agent that uses tools without end must not fill the disk with steps. */
 const stepsPerTurn = 1000
 const longestDetail = 300
 
@@ -50,7 +53,7 @@ const states = {
   cancelled: 'refused',
 } as const
 
-export function openTimeline(db: Database, clock: Clock): Timeline {
+export function createTimeline(db: Database, clock: Clock): Timeline {
   const columns = 'id, lane, key, state, body, at, attempts, ended_at, why'
   const sql = {
     begin: db.prepare('BEGIN'),
@@ -62,12 +65,12 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
     forget: db.prepare('DELETE FROM prompts WHERE id <= ?'),
     oldestSystem: db.prepare('SELECT coalesce(min(system), 0) AS id FROM prompts'),
     forgetSystems: db.prepare('DELETE FROM system_prompts WHERE id < ?'),
-    item: db.prepare(`SELECT ${columns} FROM items WHERE id = ? AND box = 'in'`),
-    letters: db.prepare(`SELECT ${columns} FROM items WHERE box = 'out' AND key > ? AND key < ? ORDER BY id`),
+    item: db.prepare(`SELECT ${columns} FROM items WHERE id = ? AND queue = 'in'`),
+    deliveries: db.prepare(`SELECT ${columns} FROM items WHERE queue = 'out' AND key > ? AND key < ? ORDER BY id`),
     key: db.prepare(`SELECT key FROM items WHERE id = ?`),
-    byKey: db.prepare(`SELECT id FROM items WHERE box = 'in' AND key = ?`),
+    byKey: db.prepare(`SELECT id FROM items WHERE queue = 'in' AND key = ?`),
     running: db.prepare(
-      `SELECT ${columns} FROM items WHERE box = 'in' AND state IN ('waiting', 'running') AND state = 'running' ORDER BY id`,
+      `SELECT ${columns} FROM items WHERE queue = 'in' AND state IN ('waiting', 'running') AND state = 'running' ORDER BY id`,
     ),
     steps: db.prepare('SELECT at, what, detail FROM steps WHERE event = ? ORDER BY id'),
     lastPrompt: db.prepare(
@@ -76,24 +79,24 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
     ),
     used: db.prepare(
       `SELECT total(input_tokens) AS input, total(output_tokens) AS output, sum(cost_usd) AS cost
-       FROM turns WHERE event = ? AND input_tokens IS NOT NULL HAVING count(*) > 0`,
+       FROM turns WHERE event = ? AND lane = ? AND input_tokens IS NOT NULL HAVING count(*) > 0`,
     ),
   }
-  let owed: (() => void)[] = []
+  let pending: (() => void)[] = []
   const systems = new Map<string, { readonly text: string; readonly id: number }>()
   const toolsSeen = new Map<number, number>()
 
-  /** After this round: who tells us is on the way from a person to an agent, and need not wait for it. */
+  /** After this round of the event loop: the caller is on the path from a person to an agent and must not wait. */
   const later = (write: () => void) => {
-    if (owed.length === 0) setImmediate(settle)
-    owed.push(write)
+    if (pending.length === 0) setImmediate(settle)
+    pending.push(write)
   }
 
   const settle = () => {
-    const writes = owed
-    owed = []
+    const writes = pending
+    pending = []
     if (writes.length === 0) return
-    db.mark(() => {
+    db.writeOptionally(() => {
       sql.begin.run()
       try {
         for (const write of writes) write()
@@ -108,11 +111,17 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
 
   const note = (event: number, what: string, detail: string) => {
     const at = clock.now()
-    const short = detail.length > longestDetail ? `${detail.slice(0, longestDetail - 1)}…` : detail
+    const short = excerpt(detail, longestDetail)
     later(() => sql.step.run(event, at, what, short))
   }
 
-  /** Long, and nearly always the same as in the turn before: it is written when it changes. */
+  /** A step of a turn; steps of a hook of the event carry the name of the hook. */
+  const noteOf = ({ id, lane }: { readonly id: number; readonly lane: LaneKey }, what: string, detail: string) => {
+    const hook = hookOf(lane)
+    note(id, hook === null ? what : `${hook} ${what}`, detail)
+  }
+
+  /** Long, and nearly always the same as in the turn before: stored only when it changes. */
   const keepSystem = (backend: string, text: string): number => {
     const last = systems.get(backend)
     if (last?.text === text) return last.id
@@ -139,31 +148,34 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
     listen(signal) {
       switch (signal.type) {
         case 'turn-began': {
-          const { id, backend, attempt, resumed, interrupted } = signal
+          const { backend, attempt, resumed, interrupted } = signal
           const how = [
             backend,
             attempt > 1 ? `attempt ${attempt}` : '',
             resumed ? 'goes on with its session' : 'a new session',
             interrupted ? 'was cut off before' : '',
           ]
-          return note(id, 'began', how.filter(Boolean).join(', '))
+          return noteOf(signal, 'began', how.filter(Boolean).join(', '))
         }
         case 'turn-asked': {
-          const { id, prompt, system } = signal
+          const { lane, prompt, system } = signal
           const at = clock.now()
-          later(() => keepPrompt(signal, at))
-          return note(id, 'prompt', `${prompt.length} characters, and ${system.length} of system prompt`)
+          // The prompt shown for an event is its own, not that of one of its hooks.
+          if (hookOf(lane) === null) later(() => keepPrompt(signal, at))
+          return noteOf(signal, 'prompt', `${prompt.length} characters, and ${system.length} of system prompt`)
         }
         case 'turn-spoke':
-          return note(signal.id, 'first word', `after ${seconds(signal.afterMs)}`)
+          return noteOf(signal, 'first word', `after ${seconds(signal.afterMs)}`)
         case 'turn-acted':
           if (isTooMuch(signal.id)) return
-          return note(signal.id, signal.phase === 'started' ? 'tool' : `tool ${signal.phase}`, signal.label)
+          return noteOf(signal, signal.phase === 'started' ? 'tool' : `tool ${signal.phase}`, signal.label)
         case 'turn-ended': {
           toolsSeen.delete(signal.id)
-          const { id, backend, ms, ok, why } = signal
-          return note(id, 'ended', `${backend}, ${ok ? '' : `${why}, `}${seconds(ms)}`)
+          const { backend, ms, ok, why } = signal
+          return noteOf(signal, 'ended', `${backend}, ${ok ? '' : `${why}, `}${seconds(ms)}`)
         }
+        case 'turn-troubled':
+          return note(signal.id, 'trouble', signal.why)
         case 'turn-moved':
           return note(signal.id, 'moved', `from ${signal.from} to ${signal.to}: ${signal.why}`)
         case 'turn-put-off':
@@ -179,10 +191,10 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
       const row = sql.item.get(id) as ItemRow | undefined
       if (!row) return null
       const event = JSON.parse(row.body) as NewEvent
-      const told = sql.steps.all(id) as unknown as Step[]
-      // '#' begins what is about a key, '$' comes after it.
-      const letters = sql.letters.all(`${row.key}#`, `${row.key}$`) as unknown as ItemRow[]
-      const steps = [{ at: row.at, what: 'queued', detail: event.source }, ...told, ...letters.flatMap(sending)]
+      const recorded = sql.steps.all(id) as unknown as Step[]
+      // '#' starts everything that belongs to a key; '$' sorts right after it.
+      const deliveries = sql.deliveries.all(`${row.key}#`, `${row.key}$`) as unknown as ItemRow[]
+      const steps = [{ at: row.at, what: 'queued', detail: event.source }, ...recorded, ...deliveries.flatMap(sending)]
       const prompt = sql.lastPrompt.get(id)
       return {
         id,
@@ -192,10 +204,10 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
         state: states[row.state as keyof typeof states],
         at: row.at,
         endedAt: row.ended_at,
-        attempts: Math.max(row.attempts, told.filter(({ what }) => what === 'began').length),
-        asked: askedOf(event.what),
-        answer: answerIn(letters, row.key),
-        person: 'author' in event.what ? event.what.author.name : behalfOf(event).person,
+        attempts: Math.max(row.attempts, recorded.filter(({ what }) => what === 'began').length),
+        asked: textOf(event.what),
+        answer: answerIn(deliveries, row.key),
+        person: 'author' in event.what ? event.what.author.name : principalOf(event).person,
         steps: steps.sort((a, b) => a.at - b.at),
         prompt: prompt
           ? {
@@ -205,14 +217,14 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
               system: prompt.system === null ? '' : String(prompt.system),
             }
           : null,
-        usage: usageOf(sql.used.get(id)),
+        usage: usageOf(sql.used.get(id, row.lane)),
       }
     },
 
-    eventOf(letter) {
-      const row = sql.key.get(letter)
+    eventOf(delivery) {
+      const row = sql.key.get(delivery)
       if (!row) return null
-      const key = eventOfSaying(eventOfLetter(String(row.key)))
+      const key = eventOfInterim(eventOfDelivery(String(row.key)))
       return (sql.byKey.get(key) as { id: number } | undefined)?.id ?? null
     },
 
@@ -225,8 +237,8 @@ export function openTimeline(db: Database, clock: Clock): Timeline {
 }
 
 function sending({ body, state, ended_at, why, at }: ItemRow): readonly Step[] {
-  const { place, kind, text } = JSON.parse(body) as Letter
-  const where = `${kind === 'final' ? '' : `${kind}, `}${text.length} characters to ${place.chat}:${place.conversation}`
+  const { place, kind, text } = JSON.parse(body) as Delivery
+  const where = `${kind === 'final' ? '' : `${kind}, `}${text.length} characters to ${placeName(place)}`
   switch (state) {
     case 'done':
       return [{ at: ended_at ?? at, what: 'sent', detail: where }]
@@ -239,11 +251,11 @@ function sending({ body, state, ended_at, why, at }: ItemRow): readonly Step[] {
   }
 }
 
-/** The pieces of the final, in order; what the agent said on the way is not the answer. */
-function answerIn(letters: readonly ItemRow[], key: string): string | null {
-  const pieces = letters
-    .filter(one => eventOfLetter(one.key) === key)
-    .map(one => JSON.parse(one.body) as Letter)
+/** The pieces of the final, in order; messages sent during the turn are not the answer. */
+function answerIn(deliveries: readonly ItemRow[], key: string): string | null {
+  const pieces = deliveries
+    .filter(one => eventOfDelivery(one.key) === key)
+    .map(one => JSON.parse(one.body) as Delivery)
     .filter(({ kind }) => kind === 'final')
   return pieces.length === 0 ? null : pieces.map(({ text }) => text).join('\n')
 }

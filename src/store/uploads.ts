@@ -1,18 +1,18 @@
-// Which files were attached in WebChat, and to which message each belongs.
-import type { UploadBook, Uploaded } from '../base/attachments.ts'
+// Which files were uploaded in WebChat, and which message each belongs to.
+import type { Uploaded, UploadStore } from '../base/attachments.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 
-export function openUploadBook(db: Database, clock: Clock): UploadBook {
+export function createUploadStore(db: Database, clock: Clock): UploadStore {
   const add = db.prepare('INSERT INTO uploads (id, conversation, name, type, bytes, at) VALUES (?, ?, ?, ?, ?, ?)')
   const find = db.prepare('SELECT id, name, type, bytes FROM uploads WHERE id = ? AND conversation = ?')
   const knows = db.prepare('SELECT 1 FROM uploads WHERE id = ?')
   const claim = db.prepare(
     `UPDATE uploads SET event = ?1, at = ?3 WHERE id = ?2 AND NOT EXISTS
-       (SELECT 1 FROM items WHERE box = 'in' AND key = uploads.event AND state <> 'cancelled')`,
+       (SELECT 1 FROM items WHERE queue = 'in' AND key = uploads.event AND state <> 'cancelled')`,
   )
   const forgotten = db.prepare(
-    `SELECT id FROM uploads WHERE at < ? AND NOT EXISTS (SELECT 1 FROM items WHERE box = 'in' AND key = uploads.event)`,
+    `SELECT id FROM uploads WHERE at < ? AND NOT EXISTS (SELECT 1 FROM items WHERE queue = 'in' AND key = uploads.event)`,
   )
   const remove = db.prepare('DELETE FROM uploads WHERE id = ?')
   return {

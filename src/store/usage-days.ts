@@ -1,24 +1,25 @@
-// What was used, by day: summed up in the database, and kept short where there are many channels.
+// Usage by day: summed up in the database, and condensed if there are many channels.
+import { setImmediate } from 'node:timers/promises'
 import type { UsageDay, UsageReport } from '../base/activity.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 
-/** Those with the most turns are told apart, the rest is summed up. */
+/** The channels with the most turns are listed; the rest is summed up. */
 export const channelsToldApart = 12
-/** A name is looked for in the latest items of a channel: reports and letters have none. */
+/** The name of a channel is taken from its latest items; reports and deliveries have none. */
 const itemsLookedAt = 20
-/** Each sub-agent has a lane of its own, for a while: told apart they would push out those that last. */
+/** Each sub-agent has its own short-lived lane: listed separately they would push out lasting channels. */
 const ofSubAgents = 'agent'
 
-/** Since then; `dayOf` names the day of a time. The latest day comes first. */
-export function openUsageDays(db: Database, clock: Clock) {
+/** Usage since then; `dayOf` names the day of a time. Latest day first. */
+export function createUsageDays(db: Database, clock: Clock) {
   const ofTime = db.prepare(
     `SELECT lane, source, backend, count(*) AS turns, sum(1 - ok) AS failed, total(input_tokens) AS input, total(output_tokens) AS output,
        sum(cost_usd) AS cost, count(first_word_ms) AS spoke, total(first_word_ms) AS words
      FROM turns WHERE at >= ? AND at < ? GROUP BY lane, source, backend`,
   )
-  const latest = db.prepare(`SELECT body FROM items WHERE lane = ? AND box = 'in' ORDER BY id DESC LIMIT ?`)
+  const latest = db.prepare(`SELECT body FROM items WHERE lane = ? AND queue = 'in' ORDER BY id DESC LIMIT ?`)
 
   return async (since: number, dayOf: (at: number) => string): Promise<UsageReport> => {
     const sums: ChannelSum[] = []
@@ -28,8 +29,8 @@ export function openUsageDays(db: Database, clock: Clock) {
       const day = dayOf(from)
       for (const row of ofTime.all(from, to)) sums.push(sumOf(day, row))
       from = to
-      // Many turns take a while to sum up; nobody else should wait for more than a day of them.
-      await new Promise<void>(resolve => setImmediate(resolve))
+      // Summing up many turns takes a while; other work should not wait for more than one day of them.
+      await setImmediate()
     }
     const channels = busiest(sums, channelsToldApart)
     const names = [...channels].flatMap(channel => {
@@ -41,7 +42,7 @@ export function openUsageDays(db: Database, clock: Clock) {
 }
 
 interface Sum extends Omit<UsageDay, 'firstWordMs'> {
-  /** Of all turns that spoke, together. */
+  /** Over all turns that produced text. */
   readonly words: number
 }
 type ChannelSum = Sum & { readonly channel: string }
@@ -69,7 +70,7 @@ function busiest(sums: readonly ChannelSum[], most: number): ReadonlySet<string>
   return new Set(names.slice(0, most))
 }
 
-/** The channels that are not told apart become one, in which sources and backends still are. */
+/** Channels that are not listed are combined into one, which still separates sources and backends. */
 function foldChannels(sums: readonly ChannelSum[], channels: ReadonlySet<string>): readonly UsageDay[] {
   const folded = new Map<string, Sum>()
   for (const sum of sums) {
@@ -96,19 +97,19 @@ const added = (a: Sum, b: Sum): Sum => ({
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** What people call the place; null: nobody told. */
+/** The name of the place; null: unknown. */
 function nameIn(events: readonly NewEvent[]): string | null {
-  for (const { standing, what } of events) {
-    if (!standing) continue
-    if (standing.guild === null && 'author' in what) return `direct messages with ${what.author.name}`
-    return standing.where
+  for (const { sender, what } of events) {
+    if (!sender) continue
+    if (sender.guild === null && 'author' in what) return `direct messages with ${what.author.name}`
+    return sender.where
   }
   return null
 }
 
 const quarterMs = 900_000
 
-/** Days begin at another moment in each zone, but always at a quarter of an hour. */
+/** Days start at a different moment in each time zone, but always at a quarter of an hour. */
 function nextDay(at: number, dayOf: (at: number) => string): number {
   const day = dayOf(at)
   let same = Math.floor(at / quarterMs)

@@ -1,4 +1,4 @@
-// What turns took, and what was settled for a conversation, on a real database.
+// Usage of turns, and settings of a conversation, on a real database.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +7,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { UsageDay } from '../base/activity.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Signal } from '../base/signal.ts'
-import { openConversations } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
-import { openUsage } from './usage.ts'
+import { createConversationSettings } from './sessions.ts'
+import { createUsage } from './usage.ts'
 import { channelsToldApart } from './usage-days.ts'
 
 let dir: string
@@ -33,8 +33,8 @@ const ended = (given: Partial<Extract<Signal, { type: 'turn-ended' }>>): Signal 
   ...given,
 })
 
-test('turns are summed by backend and model since a time; a cost that nobody told is not zero', async () => {
-  const usage = openUsage(db, clock)
+test('turns are summed by backend and model since a time; an unknown cost is not zero', async () => {
+  const usage = createUsage(db, clock)
   usage.listen(ended({}))
   now = 2000
   usage.listen(ended({}))
@@ -50,11 +50,34 @@ test('turns are summed by backend and model since a time; a cost that nobody tol
   expect(usage.since(0)[0]).toMatchObject({ turns: 2 })
 })
 
-test('a conversation keeps its choice when it begins anew, and the other way round', async () => {
-  const conversations = openConversations(db, clock)
+test('what was spent since a time is known by source and person, from before the question and after it', async () => {
+  const usage = createUsage(db, clock)
+  now = 1000
+  usage.listen(ended({}))
+  now = 2000
+  usage.listen(ended({}))
+  usage.listen(ended({ source: 'cron', person: null, usage: { inputTokens: 5, outputTokens: 1, costUsd: null } }))
+  await db.write(() => undefined)
+  const spent = usage.spentSince(1500)
+  expect([spent.usd, spent.tokens]).toEqual([0.25, 18])
+  expect(spent.ofSource('cron')).toEqual({ usd: 0, tokens: 6 })
+  expect(spent.ofPerson('owner')).toEqual({ usd: 0.25, tokens: 12 })
+  expect([spent.ofSource('discord'), spent.ofPerson('eve')]).toEqual(Array(2).fill({ usd: 0, tokens: 0 }))
+  usage.listen(ended({ person: 'eve', usage: { inputTokens: 1, outputTokens: 1, costUsd: 0.5 } }))
+  usage.listen(ended({ person: 'eve', usage: null }))
+  expect(usage.spentSince(1500)).toBe(spent)
+  expect([spent.usd, spent.tokens, spent.ofPerson('eve')]).toEqual([0.75, 20, { usd: 0.5, tokens: 2 }])
+  await db.write(() => undefined)
+  // The next day begins with nothing but its own.
+  expect(usage.spentSince(3000)).toMatchObject({ usd: 0, tokens: 0 })
+  expect(usage.spentSince(0)).toMatchObject({ usd: 1, tokens: 32 })
+})
+
+test('a conversation keeps its settings when it starts over, and the other way round', async () => {
+  const conversations = createConversationSettings(db, clock)
   expect(conversations.choice('l')).toEqual({ backend: null, model: null })
   await conversations.choose('l', { backend: 'codex', model: 'm' })
-  await conversations.beginAnew('l')
+  await conversations.startOver('l')
   expect(conversations.choice('l')).toEqual({ backend: 'codex', model: 'm' })
   await conversations.choose('l', { backend: null, model: null })
   expect(conversations.choice('l')).toEqual({ backend: null, model: null })
@@ -62,8 +85,8 @@ test('a conversation keeps its choice when it begins anew, and the other way rou
   expect(conversations.freshFrom('other')).toBe(0)
 })
 
-test('turns are summed by the days on the wall, by channel, source and backend; the latest day comes first', async () => {
-  const usage = openUsage(db, clock)
+test('turns are summed by local day, channel, source and backend, latest day first', async () => {
+  const usage = createUsage(db, clock)
   const hour = 3_600_000
   // A wall that is five and three quarter hours ahead: its days begin in the middle of ours.
   const dayOf = (at: number) => new Date(at + 5.75 * hour).toISOString().slice(0, 10)
@@ -98,11 +121,11 @@ test('turns are summed by the days on the wall, by channel, source and backend; 
 
 const oneDay = () => 'today'
 
-test('the busiest channels are told apart, the others together; nothing is counted twice or left out', async () => {
+test('the busiest channels are listed, the others combined; nothing is counted twice or left out', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(someTurn, { minLength: 20, maxLength: 80 }), async turns => {
       await db.write(() => db.prepare('DELETE FROM turns').run())
-      const usage = openUsage(db, clock)
+      const usage = createUsage(db, clock)
       for (const { lane, backend, words } of turns)
         usage.listen(ended({ lane, backend, firstWordMs: words, usage: words === null ? null : spent }))
       await db.write(() => undefined)
@@ -135,18 +158,18 @@ const someTurn = fc.record({
 })
 
 test('all sub-agents are one channel, and a channel has the name that people gave it', async () => {
-  const usage = openUsage(db, clock)
+  const usage = createUsage(db, clock)
   const where = '#general of Our Server'
-  const standing = { chat: 'discord', user: '7', roles: [], channel: '1', guild: '9', where }
+  const sender = { chat: 'discord', user: '7', roles: [], channel: '1', guild: '9', where }
   const said = (lane: string, event: Partial<NewEvent>) =>
     db
-      .prepare(`INSERT INTO items (box, lane, key, state, body, at) VALUES ('in', ?, ?, 'done', ?, 1)`)
+      .prepare(`INSERT INTO items (queue, lane, key, state, body, at) VALUES ('in', ?, ?, 'done', ?, 1)`)
       .run(lane, `${lane} ${Math.random()}`, JSON.stringify(event))
   const what = { kind: 'message', id: '1', text: '', author: { id: '7', name: 'Ada', owner: true } } as const
-  said('discord:1', { what, standing: { ...standing, where: '#old of Our Server' } })
-  said('discord:1', { what, standing })
+  said('discord:1', { what, sender: { ...sender, where: '#old of Our Server' } })
+  said('discord:1', { what, sender })
   said('discord:1', { what: { kind: 'report', agent: 'x', name: 'x', text: '', ok: true } })
-  said('discord:2', { what, standing: { ...standing, guild: null, where: 'a direct message' } })
+  said('discord:2', { what, sender: { ...sender, guild: null, where: 'a direct message' } })
   said('webchat:home', { what })
   for (const lane of ['discord:1', 'discord:2', 'webchat:home', 'agent:a1', 'agent:b2']) usage.listen(ended({ lane }))
   await db.write(() => undefined)

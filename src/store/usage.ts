@@ -1,10 +1,10 @@
-// What each turn took: tokens, money, time. Written down as it ends, summed up when somebody asks.
+// Usage of each turn: tokens, cost, time. Stored when it ends, summed up on request.
 import type { UsageReport } from '../base/activity.ts'
 import type { Spent, SpentToday } from '../base/budget.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
-import { openUsageDays } from './usage-days.ts'
+import { createUsageDays } from './usage-days.ts'
 
 export interface UsageSum {
   readonly backend: string
@@ -13,22 +13,22 @@ export interface UsageSum {
   readonly failed: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Null: none of these turns told what it cost. */
+  /** Null: none of these turns reported a cost. */
   readonly costUsd: number | null
 }
 
-export interface UsageBook {
+export interface UsageStore {
   listen(signal: Signal): void
-  /** Since then, by backend and model, the most used first. */
+  /** Since then, by backend and model, most used first. */
   since(at: number): readonly UsageSum[]
-  /** Since then, by day, channel, source and backend, the latest day first. `dayOf` names the day of a time. */
+  /** Since then, by day, channel, source and backend, latest day first. `dayOf` names the day of a time. */
   byDay(since: number, dayOf: (at: number) => string): Promise<UsageReport>
-  /** What was spent since then, by source and person. Asked for with every event, so it is summed up once and then counted on. */
+  /** Spending since then, by source and person. Needed for every event, so it is summed up once and then updated. */
   spentSince(at: number): SpentToday
   forgetBefore(at: number): Promise<void>
 }
 
-export function openUsage(db: Database, clock: Clock): UsageBook {
+export function createUsage(db: Database, clock: Clock): UsageStore {
   const insert = db.prepare(
     `INSERT INTO turns (event, at, lane, source, kind, person, backend, model, ms, first_word_ms, input_tokens, output_tokens, cost_usd, ok, why)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -44,12 +44,12 @@ export function openUsage(db: Database, clock: Clock): UsageBook {
   )
   const forget = db.prepare('DELETE FROM turns WHERE at < ?')
   let counted: { readonly since: number; add(source: string, person: string | null, one: Spent): void } | null = null
-  let today: SpentToday = openSum()
+  let today: SpentToday = createSum()
 
   return {
     spentSince(at) {
       if (counted?.since === at) return today
-      const sum = openSum()
+      const sum = createSum()
       for (const { source, person, usd, tokens } of spent.all(at))
         sum.add(String(source), person === null ? null : String(person), { usd: Number(usd), tokens: Number(tokens) })
       counted = { since: at, add: sum.add }
@@ -62,7 +62,7 @@ export function openUsage(db: Database, clock: Clock): UsageBook {
       const at = clock.now()
       const tokens = (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
       counted?.add(source, person, { usd: usage?.costUsd ?? 0, tokens })
-      // In the same commit as the outcome that follows; a full disk is told there.
+      // In the same commit as the outcome that follows; a full disk is reported there.
       db.write(() =>
         insert.run(
           ...[id, at, lane, source, kind, person, backend, model, Math.round(ms), rounded(firstWordMs)],
@@ -80,14 +80,14 @@ export function openUsage(db: Database, clock: Clock): UsageBook {
         outputTokens: Number(row.output),
         costUsd: row.cost === null ? null : Number(row.cost),
       })),
-    byDay: openUsageDays(db, clock),
+    byDay: createUsageDays(db, clock),
     forgetBefore: async at => void (await db.write(() => forget.run(at))),
   }
 }
 
 const rounded = (ms: number | null) => (ms === null ? null : Math.round(ms))
 
-function openSum(): SpentToday & { add(source: string, person: string | null, one: Spent): void } {
+function createSum(): SpentToday & { add(source: string, person: string | null, one: Spent): void } {
   const sources = new Map<string, Spent>()
   const people = new Map<string, Spent>()
   const nothing: Spent = { usd: 0, tokens: 0 }

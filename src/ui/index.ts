@@ -1,9 +1,10 @@
-// The front door of ui/. The server is loaded when it is opened: most commands never need it.
+// The public interface of ui/. The HTTP server is loaded when it is opened: most commands never need it.
 import type { StatusAnswer } from './cli/status.ts'
 import type { HttpOptions, OpenHttp } from './http/options.ts'
+import type { OverviewParts } from './overview.ts'
+import type { StatusParts } from './status.ts'
 
 export type {
-  Check,
   Choices,
   Edited,
   Finding,
@@ -11,23 +12,27 @@ export type {
   InitialConfig,
   Plan,
   PlannedFile,
+  ServiceControl,
   Setup,
-  UnitDesk,
 } from './cli/ports.ts'
 export type { OpenHttp } from './http/options.ts'
 
 export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promise<OpenHttp> => {
-  const server = await import('./http/server.ts')
-  return server.openHttp(options, signal)
+  const [server, { defaultLimits }] = await Promise.all([import('./http/server.ts'), import('./http/options.ts')])
+  return server.openHttp(options, defaultLimits, signal)
 }
 
-/** What a running gateway says about itself. */
+export const createStatus = async (parts: StatusParts) => (await import('./status.ts')).createStatus(parts)
+
+export const createOverview = async (parts: OverviewParts) => (await import('./overview.ts')).createOverview(parts)
+
+/** Asks a running gateway for its status. */
 export const askStatus = async (running: { readonly url: string; readonly token: string }): Promise<StatusAnswer> => {
   const status = await import('./cli/status.ts')
   return status.askStatus(running)
 }
 
-/** Whether anybody answers there; one that is busy for a moment is still there. */
+/** Whether something answers there. A gateway that is busy for a moment still counts. */
 export const answersAt = async (url: string): Promise<boolean> => {
   const { ask } = await import('./cli/http.ts')
   const answer = await ask(url, { timeoutMs: 2_000 })
@@ -35,3 +40,4 @@ export const answersAt = async (url: string): Promise<boolean> => {
 }
 
 export { runCli } from './cli/index.ts'
+export type { GatewayStatus } from './status.ts'

@@ -1,9 +1,9 @@
-// The chat page in a real browser: how it looks, reads and is used, against a scripted conversation.
+// The chat page in a real browser, against a scripted conversation.
 import { expect, test } from 'vitest'
 import { token } from './stage.ts'
 import { count, page, shows, stage, state, trouble, type, visit } from './visitor.ts'
 
-test('a message is sent, streams and ends, and the address keeps the conversation but not the token', async () => {
+test('a message is sent, the answer streams and finishes, and the address keeps the conversation but not the token', async () => {
   await visit()
   await type('What is **new**?')
   const peer = await stage.peer()
@@ -49,7 +49,13 @@ test('a long draft arrives word by word and looks the same as its final', async 
   const text =
     '# One\n\nSome text\nhere\n\n- a\n- b\n\n  more b\n\n1. x\n\n> quote\n\n```js\nlet a\n\n\nlet b\n```\n\nThe end.\r\n\r\nReally.'
   for (let length = 1; length <= text.length; length += 3) {
-    peer.say({ type: 'draft', id, text: text.slice(0, length) })
+    // Mostly only the new part, sometimes the whole text.
+    const from = length - 3
+    peer.say({
+      type: 'draft',
+      id,
+      ...(from > 0 && from % 4 ? { from, text: text.slice(from, length) } : { text: text.slice(0, length) }),
+    })
     await new Promise(done => setTimeout(done, 15))
   }
   peer.say({ type: 'draft', id, text })
@@ -70,7 +76,7 @@ test('a long draft arrives word by word and looks the same as its final', async 
   expect(trouble).toEqual([])
 })
 
-test('lists go on from their number and columns stand where they were put', async () => {
+test('lists keep their start number and columns their alignment', async () => {
   await visit()
   await type('show')
   const peer = await stage.peer()
@@ -87,7 +93,7 @@ test('lists go on from their number and columns stand where they were put', asyn
   expect(trouble).toEqual([])
 })
 
-test('nothing the agent writes runs, loads or poses as the page', async () => {
+test('nothing the agent writes runs, loads anything or passes for a part of the page', async () => {
   await visit()
   await type('<img src=x onerror=alert(1)>')
   const peer = await stage.peer()
@@ -126,7 +132,7 @@ test('nothing the agent writes runs, loads or poses as the page', async () => {
   expect(trouble).toEqual([])
 })
 
-test('what runs from right to left is set so, block by block', async () => {
+test('right-to-left text is detected block by block', async () => {
   await visit()
   await page.fill('#box', 'שלום, מה שלומך?')
   const way = (selector: string) =>
@@ -149,7 +155,7 @@ test('what runs from right to left is set so, block by block', async () => {
   expect(trouble).toEqual([])
 })
 
-test('Shift+Enter makes a line, blank messages stay, and reading above is not disturbed', async () => {
+test('Shift+Enter adds a line, blank messages are not sent, and new text does not scroll a reader who has scrolled up', async () => {
   await visit()
   const peer = await stage.peer()
   await type('   ')
@@ -174,7 +180,7 @@ test('Shift+Enter makes a line, blank messages stay, and reading above is not di
   expect(trouble).toEqual([])
 })
 
-test('chats are listed by their first words, switched, and left out on request', async () => {
+test('chats are listed by their first words, opened, and removed from the list', async () => {
   await visit()
   await type('about apples')
   const one = await stage.peer()
@@ -231,7 +237,7 @@ test('a link on another site opens the chat, although the cookie is strict', asy
   expect(page.url()).toBe(`${stage.url}/chat#talk-1`)
 })
 
-test('a phone has the whole page in its width and the chats in a drawer', async () => {
+test('on a phone the page fits the width and the chats are in a drawer', async () => {
   await visit({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
   await type('a rather long question that has to wrap on such a narrow screen, does it not?')
   const peer = await stage.peer()
@@ -258,7 +264,7 @@ test('a phone has the whole page in its width and the chats in a drawer', async 
   expect(trouble).toEqual([])
 })
 
-test('everything can be reached by keyboard, has a name, and shows where the focus is', async () => {
+test('every control is reachable by keyboard, has a name and shows its focus', async () => {
   await visit()
   await stage.peer()
   const names: string[] = []
@@ -269,16 +275,16 @@ test('everything can be reached by keyboard, has a name, and shows where the foc
     names.push((await focused.ariaSnapshot()).split('\n')[0] ?? '')
     const ring = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
     const box = await focused.getAttribute('id')
-    // The box has its ring on the frame around it.
+    // The message box shows its focus on the frame around it.
     if (box === 'box')
       expect(await page.evaluate('document.querySelector(".field").matches(":focus-within")')).toBe(true)
     else expect(ring).toBe('solid')
   }
   expect(names).toEqual([
-    expect.stringContaining('link "Skip to the message box"'),
+    expect.stringContaining('link "Skip to message box"'),
     expect.stringContaining('link "Mission Control"'),
     expect.stringContaining('button "New chat"'),
-    expect.stringContaining('searchbox "Search in all chats"'),
+    expect.stringContaining('searchbox "Search all chats"'),
     expect.stringContaining('button "Attach files"'),
     expect.stringContaining('textbox "Your message"'),
     expect.stringContaining('button "Send"'),

@@ -1,8 +1,8 @@
-// What a person can do with a message on the chat page: edit, cancel, stop, send again, unfold.
+// What a person can do with a message on the chat page: edit, cancel, stop, send again, expand.
 import { expect, test } from 'vitest'
 import { count, page, shows, stage, trouble, type, visit } from './visitor.ts'
 
-test('a waiting message is edited with the arrow key or the button, or cancelled', async () => {
+test('a queued message is edited with the arrow key or the button, or cancelled', async () => {
   await visit()
   const peer = await stage.peer()
   const ids: string[] = []
@@ -13,14 +13,14 @@ test('a waiting message is edited with the arrow key or the button, or cancelled
     peer.say({ type: 'accepted', id })
     if (ids.length > 1) peer.say({ type: 'waiting', id, position: ids.length - 1 })
   }
-  await expect.poll(() => page.locator('.status').nth(2).textContent()).toContain('number 2 in the queue')
+  await expect.poll(() => page.locator('.status').nth(2).textContent()).toContain('Queued, number 2')
   await page.press('#box', 'ArrowUp')
   expect(await page.inputValue('#box')).toBe('third')
   await type('third, better')
   expect(await peer.next('edit')).toEqual({ type: 'edit', id: ids[2], text: 'third, better' })
-  await expect.poll(() => page.locator('.status').nth(2).textContent()).toBe('Saving the change …')
+  await expect.poll(() => page.locator('.status').nth(2).textContent()).toBe('Saving edit …')
   peer.say({ type: 'accepted', id: ids[2] })
-  await expect.poll(() => page.locator('.status').nth(2).textContent()).toContain('Waiting')
+  await expect.poll(() => page.locator('.status').nth(2).textContent()).toContain('Queued')
   expect(await page.locator('.question').nth(2).textContent()).toBe('third, better')
 
   await page.locator('.turn').nth(1).getByRole('button', { name: 'Cancel' }).click()
@@ -40,7 +40,7 @@ test('a waiting message is edited with the arrow key or the button, or cancelled
   expect(trouble).toEqual([])
 })
 
-test('a message that begins to be answered while it is edited leaves the words in the box', async () => {
+test('when a message starts running while it is edited, the edit stays in the box', async () => {
   await visit()
   await type('wait for it')
   const peer = await stage.peer()
@@ -56,7 +56,7 @@ test('a message that begins to be answered while it is edited leaves the words i
   expect(trouble).toEqual([])
 })
 
-test('the answer is stopped by button and by Escape, which is no failure', async () => {
+test('the answer is stopped by button and by Escape, which does not count as a failure', async () => {
   await visit()
   await type('endless')
   const peer = await stage.peer()
@@ -98,7 +98,7 @@ test('the answer is stopped by button and by Escape, which is no failure', async
   expect(trouble).toEqual([])
 })
 
-test('a refused message says why in the words of the gateway and can be sent again', async () => {
+test('a refused message shows the reason of the gateway and can be sent again', async () => {
   await visit()
   await type('now?')
   const peer = await stage.peer()
@@ -114,7 +114,7 @@ test('a refused message says why in the words of the gateway and can be sent aga
   expect(trouble).toEqual([])
 })
 
-test('a message that is too long goes back into the box, whoever found it too long', async () => {
+test('a message that is too long for the page or for the gateway goes back into the box', async () => {
   await visit()
   const peer = await stage.peer()
   await page.fill('#box', 'x'.repeat(1_200_000))
@@ -149,7 +149,7 @@ test('a message that is too long goes back into the box, whoever found it too lo
   expect(trouble).toEqual([])
 })
 
-test('a very long message is folded until one asks for all of it', async () => {
+test('a very long message is collapsed until it is expanded', async () => {
   await visit()
   const peer = await stage.peer()
   const long = Array.from({ length: 900 }, (_, i) => `line ${i}`).join('\n')
@@ -162,7 +162,7 @@ test('a very long message is folded until one asks for all of it', async () => {
   const more = page.getByRole('button', { name: /^Show all \([\d,.]+ characters\)$/ })
   await more.click()
   expect(await page.textContent('.question div')).toBe(long)
-  // Whoever reads it is not torn away by the answer that goes on below.
+  // The reader is not scrolled away by the answer that streams in below.
   const top = await page.$eval('#scroll', node => node.scrollTop)
   peer.say({ type: 'draft', id, text: 'reading on' })
   await shows('.prose', 'reading on')

@@ -1,10 +1,10 @@
-// The chat as a page of Mission Control and alone, before the whole gateway: conversations, search, code, files.
+// The chat in Mission Control and on its own page, against the real gateway: conversations, search, code, files.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { token } from '../harness/gateway.ts'
-import { openPlace, type Place } from './whole.ts'
+import { openPlace, type Place } from './real-gateway.ts'
 
 const say = async (page: Page, text: string) => {
   await page.fill('textarea', text)
@@ -28,7 +28,7 @@ const picture = async (page: Page, name: string) => {
   if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/${name}.png` })
 }
 
-test('a talk goes on in both windows, and leaving the page leaves no line behind', async () => {
+test('a conversation continues in both windows, and leaving the page closes its connection', async () => {
   const place = await openPlace()
   const { page, trouble } = await place.visit('overview')
   const sockets: { isClosed(): boolean }[] = []
@@ -46,7 +46,7 @@ test('a talk goes on in both windows, and leaving the page leaves no line behind
   await say(bare, 'and from here')
   await expect.poll(() => answers(page)).toEqual(['turn 1: hello there', 'turn 2: and from here'])
 
-  // An event over the chat does not lose the conversation, and its Escape stops nothing.
+  // Opening an event over the chat keeps the conversation, and closing it with Escape stops nothing.
   await page.evaluate('location.hash += "&event=1"')
   await expect.poll(() => page.getByRole('dialog').count()).toBe(1)
   await page.keyboard.press('Escape')
@@ -67,7 +67,7 @@ test('a talk goes on in both windows, and leaving the page leaves no line behind
   expect(trouble).toEqual([])
 })
 
-test('all conversations of the gateway are listed, with what runs and what is new, and drafts stay with theirs', async () => {
+test('all conversations are listed with running and unread marks, and each keeps its draft', async () => {
   const place = await openPlace({}, { CLAUDE_STAND_IN_STEP_MS: '150' })
   await post(place, 'apples', 'about apples')
   await post(place, 'pears', 'about pears')
@@ -78,9 +78,9 @@ test('all conversations of the gateway are listed, with what runs and what is ne
   await expect.poll(() => answers(page)).toEqual(['turn 1: about apples'])
   await page.fill('textarea', 'half a thought about apples')
 
-  // What happens elsewhere shows by itself.
+  // Activity in other conversations shows up by itself.
   await post(place, 'pears', 'one two three four five six seven eight', false)
-  await expect.poll(() => page.getByRole('img', { name: 'at work' }).count()).toBe(1)
+  await expect.poll(() => page.getByRole('img', { name: 'working' }).count()).toBe(1)
   await expect.poll(() => page.getByRole('img', { name: 'unread' }).count()).toBe(1)
   await picture(page, 'list')
   await page.getByRole('link', { name: /about pears/ }).click()
@@ -104,7 +104,7 @@ test('all conversations of the gateway are listed, with what runs and what is ne
   expect(trouble).toEqual([])
 })
 
-test('the change of a waiting message is kept over a reload, another chat and the turn of that message', async () => {
+test('the edit of a queued message survives a reload, another chat and the start of its turn', async () => {
   const place = await openPlace()
   const { page, trouble } = await place.visit('chat')
   const box = () => page.inputValue('textarea')
@@ -140,11 +140,11 @@ test('the change of a waiting message is kept over a reload, another chat and th
   await expect.poll(async () => (await answers(other)).at(-1)).toBe('turn 4: third')
   await page.goto(address)
   await expect.poll(box).toBe('third, better')
-  expect(await page.locator('#chat-hint').textContent()).toMatch(/^That message is being answered already/)
+  expect(await page.locator('#chat-hint').textContent()).toMatch(/^That message is already being answered/)
   expect(trouble).toEqual([])
 })
 
-test('beyond the first hundred the chats are listed on request; what cannot be listed says why', async () => {
+test('more than a hundred chats are listed on request, and a failure to list them is shown', async () => {
   const place = await openPlace()
   const { page } = await place.visit('overview')
   const all = Array.from({ length: 103 }, (_, i) => {
@@ -158,7 +158,7 @@ test('beyond the first hundred the chats are listed on request; what cannot be l
   await page.goto(`${place.gateway.url}/#/chat`)
   await expect.poll(async () => (await titles(page)).length).toBe(100)
   await page.getByRole('button', { name: 'Show older chats' }).press('Enter')
-  // News come while they are being fetched: they are asked for once more.
+  // An update during the request causes another one.
   await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))')
   await expect.poll(async () => (await titles(page)).length).toBe(103)
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('about 100')
@@ -170,7 +170,7 @@ test('beyond the first hundred the chats are listed on request; what cannot be l
   await expect.poll(() => other.locator('#chat-no-recent').textContent()).toBe('It went wrong.')
 })
 
-test('a word said long ago is found, and the talk opens there, with the way back to now', async () => {
+test('an old message is found by search, the conversation opens there, and the messages in between can be loaded', async () => {
   const place = await openPlace()
   await post(place, 'long', 'the first word is Quokka')
   for (let i = 0; i < 260; i += 1) await post(place, 'long', `/help`)
@@ -178,7 +178,7 @@ test('a word said long ago is found, and the talk opens there, with the way back
   const { page, trouble } = await place.visit('chat?conversation=other')
   await expect.poll(() => answers(page)).toEqual(['turn 1: nothing to see'])
   await page.fill('[type=search]', 'quokka <b>')
-  await expect.poll(() => page.locator('[id$=found]').textContent()).toBe('Nothing found.')
+  await expect.poll(() => page.locator('[id$=found]').textContent()).toBe('No results.')
   await page.fill('[type=search]', 'quokka')
   await expect.poll(() => page.locator('.hit').count()).toBe(2)
   expect(await page.locator('.hit mark').allInnerTexts()).toEqual(['Quokka', 'Quokka'])
@@ -193,7 +193,7 @@ test('a word said long ago is found, and the talk opens there, with the way back
     first.evaluate(node => node.getBoundingClientRect().top >= 0 && node.getBoundingClientRect().bottom < 800)
   await expect.poll(isOnScreen).toBe(true)
   await picture(page, 'found')
-  const between = page.getByRole('button', { name: 'Show what was said in between' })
+  const between = page.getByRole('button', { name: 'Show messages in between' })
   const turns = () => page.locator('.turn').count()
   for (let i = 0; i < 5 && (await between.count()) > 0; i += 1) {
     const before = await turns()
@@ -202,15 +202,15 @@ test('a word said long ago is found, and the talk opens there, with the way back
   }
   expect([await turns(), await between.count()]).toEqual([261, 0])
 
-  // The other way: leafing back from now.
+  // The other direction: loading older messages from the end.
   await page.fill('[type=search]', '')
   await page.reload()
   await expect.poll(turns).toBe(100)
   for (const many of [150, 200, 250, 261]) {
-    await page.getByRole('button', { name: 'Show older' }).click()
+    await page.getByRole('button', { name: 'Show earlier messages' }).click()
     await expect.poll(turns).toBe(many)
   }
-  expect(await page.getByRole('button', { name: 'Show older' }).count()).toBe(0)
+  expect(await page.getByRole('button', { name: 'Show earlier messages' }).count()).toBe(0)
   expect(trouble).toEqual([])
 })
 
@@ -263,7 +263,7 @@ test('files are chosen, pasted and dropped, go to the agent, and are there after
   const [, path = ''] = /Attached: (\S+dropped\.txt)/.exec(prompt.text) ?? []
   expect(readFileSync(place.path(path), 'utf8')).toBe('from drop')
 
-  // A page that is uploaded is handed out as a file, and never shown.
+  // An uploaded HTML page is served as a download, never rendered.
   const link = (await page.locator('.question a.file').first().getAttribute('href')) ?? ''
   const [shown] = await Promise.all([page.waitForEvent('download'), page.evaluate(`location.assign('${link}')`)])
   expect(shown.suggestedFilename()).toBe('_evil _b_.html')
@@ -273,7 +273,7 @@ test('files are chosen, pasted and dropped, go to the agent, and are there after
     .poll(() => page.locator('.question img').evaluate(node => (node as { naturalWidth?: number }).naturalWidth))
     .toBe(10)
 
-  // And the other way: what the agent links to.
+  // The other direction: a file the agent links to.
   await say(page, '[[write:out.txt|made by the agent]] see [the file](out.txt)')
   await expect.poll(() => page.locator('.answer a.file').count()).toBe(1)
   const [sent] = await Promise.all([page.waitForEvent('download'), page.click('.answer a.file')])
@@ -282,7 +282,7 @@ test('files are chosen, pasted and dropped, go to the agent, and are there after
   expect(trouble).toEqual([])
 })
 
-test('what cannot be attached says why, and nothing that was written is lost', async () => {
+test('a file that cannot be attached shows the reason, and no text is lost', async () => {
   const place = await openPlace()
   const { page } = await place.visit('chat')
   await connected(page)
@@ -290,16 +290,14 @@ test('what cannot be attached says why, and nothing that was written is lost', a
   const large = place.path('large.bin')
   writeFileSync(large, Buffer.alloc(26 * 1024 * 1024))
   await page.setInputFiles('input[type=file]', large)
-  await expect
-    .poll(() => page.locator('.attached .why').textContent())
-    .toBe('large.bin: too large, a file may have 25 MB.')
+  await expect.poll(() => page.locator('.attached .why').textContent()).toBe('large.bin: too large (25 MB at most).')
   await page.press('textarea', 'Enter')
   expect(await page.inputValue('textarea')).toBe('with a large file')
-  expect(await page.locator('.hint').textContent()).toBe('A file could not be uploaded: remove it, or try again.')
+  expect(await page.locator('.hint').textContent()).toBe('A file could not be uploaded. Remove it or try again.')
   await page.getByRole('button', { name: 'Remove large.bin' }).click()
   await page.route('**/api/attachments**', route => route.abort())
   await page.setInputFiles('input[type=file]', { name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') })
-  await expect.poll(() => page.locator('.attached .why').textContent()).toContain('the gateway cannot be reached')
+  await expect.poll(() => page.locator('.attached .why').textContent()).toContain('cannot reach the gateway')
   await page.unroute('**/api/attachments**')
   await page.getByRole('button', { name: 'Try again' }).click()
   await expect.poll(() => page.locator('.attached a.file').count()).toBe(1)
@@ -309,7 +307,7 @@ test('what cannot be attached says why, and nothing that was written is lost', a
     buffer: Buffer.from('x'),
   }))
   await page.setInputFiles('input[type=file]', many)
-  await expect.poll(() => page.locator('.hint').textContent()).toBe('At most 10 files go with one message.')
+  await expect.poll(() => page.locator('.hint').textContent()).toBe('You can attach at most 10 files to a message.')
   await expect.poll(() => page.locator('.attached a.file').count()).toBe(10)
   await page.press('textarea', 'Enter')
   await expect.poll(() => answers(page)).toEqual(['turn 1: with a large file'])
@@ -317,7 +315,7 @@ test('what cannot be attached says why, and nothing that was written is lost', a
 
 const axe = readFileSync(resolve(import.meta.dirname, '../../node_modules/axe-core/axe.min.js'), 'utf8')
 
-test('axe finds nothing, in both themes, at a desk and on a phone, and nothing sticks out sideways', async () => {
+test('axe finds no violations in both themes on desktop and phone, and nothing overflows sideways', async () => {
   const place = await openPlace({
     'code.md': 'x',
   })

@@ -1,9 +1,9 @@
-// Mission Control in a real browser: the frame around its pages, on a bad line, a phone, by keyboard, in both themes.
+// The frame of Mission Control in a real browser: lost connection, phone, keyboard, both themes.
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { connected, page, reopen, shows, stage, trouble, visit } from './owner.ts'
 
-test('the line is lost with the gateway and comes back with it, with what was missed', async () => {
+test('when the gateway goes down the page says so; after the reconnect it shows the missed entries', async () => {
   await visit('activity')
   await expect.poll(() => page.locator('.feed .row').count()).toBe(50)
   await connected()
@@ -11,8 +11,8 @@ test('the line is lost with the gateway and comes back with it, with what was mi
   await shows('.feed .asked', 'before')
   const { port, world } = stage
   await stage.stop()
-  await shows('#banner', 'The line to the gateway is lost; what you see is from before.')
-  await shows('#connection', 'not connected')
+  await shows('#banner', 'Disconnected from the gateway. This page may be out of date.')
+  await shows('#connection', 'disconnected')
   expect(await page.locator('.feed .row').count()).toBe(51)
   world.entries.unshift({ ...world.entries[0]!, id: 502, text: 'meanwhile' })
   await reopen(port, world)
@@ -26,31 +26,31 @@ test('the line is lost with the gateway and comes back with it, with what was mi
   await shows('.feed .asked', 'after')
 })
 
-test('an order that nobody takes is told, and nothing is lost', async () => {
+test('an action fails visibly while the gateway is down, and nothing is lost', async () => {
   await visit('schedule')
   await shows('.job h2', 'inbox')
   const { port, world } = stage
   await stage.stop()
   await page.getByRole('button', { name: 'Run now: inbox' }).click()
-  await shows('#toast', 'The gateway does not answer. Is it running?')
+  await shows('#toast', 'The gateway is not responding. Is it running?')
   expect(await page.locator('.job').count()).toBe(3)
   await reopen(port, world)
 })
 
 test('when the link has changed the page says so', async () => {
   await visit('overview')
-  await shows('.health', 'Well')
+  await shows('.health', 'failed today')
   await connected()
   await page.context().clearCookies()
   const { port, world } = stage
   await stage.stop()
   await reopen(port, world)
-  await shows('#banner', 'The link has changed. Open the one that “npx aetheel status” prints.')
+  await shows('#banner', 'The link has changed. Run “npx aetheel status” to get the new one.')
   await shows('#connection', 'locked')
-  await shows('.health', 'Not connected')
+  await shows('.health', 'Disconnected')
 })
 
-test('going back closes an event, and the plots follow the theme', async () => {
+test('going back closes an event, and the charts follow the theme', async () => {
   await visit('activity', { colorScheme: 'light' })
   await page.locator('.feed a.row').first().click()
   await expect.poll(() => page.getByRole('dialog').count()).toBe(1)
@@ -77,39 +77,39 @@ test('the frame is there before the data', async () => {
   await shows('tbody tr', 'kitchen')
 })
 
-test('the bare link opens the overview, and from there every other page is gone to without a word in the console', async () => {
+test('the bare link opens the overview, and other pages open from there without console output', async () => {
   await visit('overview')
   await page.goto('about:blank')
   await page.goto(`${stage.url}/`)
-  await shows('.health', 'Well')
+  await shows('.health', 'failed today')
   await page.getByRole('navigation').getByRole('link', { name: 'Sessions' }).click()
   await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Sessions')
   expect(trouble).toEqual([])
 })
 
-test('without the link there is the page that says where to find it', async () => {
+test('without the link there is a page that says where to find it', async () => {
   await visit('overview')
   await page.context().clearCookies()
   await page.goto(`${stage.url}/`)
   await shows('pre', 'npx aetheel status')
 })
 
-test('a phone has the pages in a drawer', async () => {
+test('on a phone the navigation is in a drawer', async () => {
   await visit('overview', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
   const link = page.getByRole('navigation').getByRole('link', { name: 'Usage' })
   expect(await link.isVisible()).toBe(false)
-  await page.getByRole('button', { name: 'Pages' }).tap()
+  await page.getByRole('button', { name: 'Menu' }).tap()
   await expect.poll(() => link.isVisible()).toBe(true)
   await page.keyboard.press('Escape')
   await expect.poll(() => link.isVisible()).toBe(false)
-  await page.getByRole('button', { name: 'Pages' }).tap()
+  await page.getByRole('button', { name: 'Menu' }).tap()
   await link.tap()
   await expect.poll(() => link.isVisible()).toBe(false)
   await shows('h1', 'Usage')
   expect(trouble).toEqual([])
 })
 
-test('everything is done by keyboard alone, with a name and a visible focus', async () => {
+test('everything works by keyboard alone; every control has a name and a visible focus', async () => {
   await visit('schedule')
   await shows('.job h2', 'inbox')
   await connected()
@@ -125,22 +125,22 @@ test('everything is done by keyboard alone, with a name and a visible focus', as
   }
   const reached = seen.join('\n')
   for (const name of [
-    'link "Skip to the page"',
+    'link "Skip to content"',
     'link "Chat"',
     'link "Overview"',
     'link "Pairing"',
-    'button "Add a job"',
+    'button "Add job"',
     'button "Run now: inbox"',
     'button "Pause morning news"',
   ])
     expect(reached).toContain(name)
 
-  const remove = page.getByRole('button', { name: 'Remove inbox' })
+  const remove = page.getByRole('button', { name: 'Delete inbox' })
   await remove.focus()
   await page.keyboard.press('Enter')
   await expect.poll(() => page.locator(':focus').textContent()).toBe('Cancel')
   await page.keyboard.press('Escape')
-  await expect.poll(() => page.locator(':focus').getAttribute('aria-label')).toBe('Remove inbox')
+  await expect.poll(() => page.locator(':focus').getAttribute('aria-label')).toBe('Delete inbox')
   await page.getByRole('link', { name: 'Memory & persona' }).focus()
   await page.keyboard.press('Enter')
   await expect.poll(() => page.locator('h1:focus').textContent()).toBe('Memory & persona')
@@ -150,7 +150,7 @@ test('everything is done by keyboard alone, with a name and a visible focus', as
   expect(trouble).toEqual([])
 })
 
-test('the first load is small, and asks nobody else', async () => {
+test('the first load is small and contacts no other host', async () => {
   await visit('sessions')
   await page.goto('about:blank')
   const bodies: Promise<number>[] = []
@@ -164,7 +164,7 @@ test('the first load is small, and asks nobody else', async () => {
       ) // 0: the test ended before
   })
   await page.goto(`${stage.url}/#/overview`)
-  await shows('.health', 'Well')
+  await shows('.health', 'failed today')
   const bytes = (await Promise.all(bodies)).reduce((sum, size) => sum + size, 0)
   expect(bodies.length).toBeGreaterThan(8)
   expect(bytes).toBeLessThan(60_000) // of the 150 kB that it may have

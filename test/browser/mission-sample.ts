@@ -1,4 +1,4 @@
-// A day in the life of a gateway, for the tests and pictures of Mission Control.
+// Sample data for the tests of Mission Control.
 import type { JobTrouble, JobView } from '../../src/base/jobs.ts'
 import type { MemoryChange, MemoryHit } from '../../src/base/memory.ts'
 import type { KnownPerson, PairingRequest } from '../../src/base/pairing.ts'
@@ -72,7 +72,7 @@ const entriesOf = (now: number): Entry[] => {
     { type: 'queued', text: 'A message came from Robin', lane: 'discord:kitchen', event: 41 },
     { type: 'job-fired', text: 'The job “morning news” ran', lane: 'cron:morning news', event: 40 },
     { type: 'memory-changed', text: 'memory.md was changed: 2 lines more', lane: 'webchat:desk', event: 39 },
-    { type: 'letter-sent', text: 'An answer was sent', lane: 'webchat:desk', event: 39 },
+    { type: 'delivery-sent', text: 'An answer was sent', lane: 'webchat:desk', event: 39 },
   ]
   const entries = Array.from({ length: 118 }, (_, place) => ({
     ...kinds[place % kinds.length]!,

@@ -1,48 +1,37 @@
-// A gateway for Mission Control that does what the test says: the real server for the pages and the desks it has, and
-// in front of it the paths of the live side, out of what the test has put there.
+// A scripted gateway for Mission Control: the real HTTP server with fake admin APIs, and in front of it a proxy that answers the live
+// paths from the test data.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request as passOn, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { resolve } from 'node:path'
 import type { JobView } from '../../src/base/jobs.ts'
 import type { MemoryChange } from '../../src/base/memory.ts'
 import type { PairingList } from '../../src/base/pairing.ts'
 import type { SessionView } from '../../src/base/sessions.ts'
 import { tokenCookie } from '../../src/ui/http/guard.ts'
+import { defaultLimits } from '../../src/ui/http/options.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
-import { fakeFiles, fakeSkills } from '../fakes/own-files.ts'
+import { fakeHttp } from '../fakes/http-options.ts'
+import { fakeFiles, fakeSkills } from '../fakes/persona-files.ts'
 import { sample } from './mission-sample.ts'
 import { token } from './stage.ts'
-
-const root = resolve(import.meta.dirname, '../..')
 
 export type World = ReturnType<typeof sample>
 
 export const openMission = async (port = 0, world: World = sample(Date.now())) => {
   const stopping = new AbortController()
-  /** What the page has ordered. */
+  /** What the page has requested. */
   const orders: unknown[] = []
   const streams = new Set<ServerResponse>()
   /** The `after` of each connection. */
   const asked: (string | null)[] = []
   const inner = await openHttp(
-    {
-      host: '127.0.0.1',
-      port: 0,
-      token,
-      webDir: resolve(root, 'web'),
-      modulesDir: resolve(root, 'node_modules'),
-      version: '0.1.0',
-      ready: () => true,
-      status: async () => world.overview.status,
-      metrics: async () => '',
-      connect: () => {},
-      newConversation: () => 'new',
-      message: () => Promise.reject(new Error('not in this test')),
-      ...desksOf(world, orders),
-      warn: () => {},
-      limits: { stopMs: 300 },
-    },
+    fakeHttp({
+      address: { token },
+      health: { version: '0.1.0', status: async () => world.overview.status },
+      webchat: { message: () => Promise.reject(new Error('not in this test')) },
+      admin: adminOf(world, orders),
+    }),
+    { ...defaultLimits, stopMs: 300 },
     stopping.signal,
   )
 
@@ -86,7 +75,7 @@ export const openMission = async (port = 0, world: World = sample(Date.now())) =
     orders,
     asked,
     listeners: () => streams.size,
-    /** Something happens, and everybody is told. */
+    /** Adds an entry and sends it to all connected pages. */
     happens(entry: Partial<World['entries'][number]>) {
       const id = (world.entries[0]?.id ?? 0) + 1
       const whole = { id, at: Date.now(), type: 'noted', level: 'info', event: null, lane: null, text: '', ...entry }
@@ -103,7 +92,7 @@ export const openMission = async (port = 0, world: World = sample(Date.now())) =
   }
 }
 
-/** Undefined: not of the live side. Null: of it, but not there. */
+/** Undefined: not a live path. Null: a live path, but not found. */
 const liveSide = (url: URL, world: World): object | null | undefined => {
   const { pathname, searchParams } = url
   if (pathname === '/api/overview') return world.overview
@@ -117,7 +106,7 @@ const liveSide = (url: URL, world: World): object | null | undefined => {
   return undefined
 }
 
-const desksOf = (world: World, orders: unknown[]) => {
+const adminOf = (world: World, orders: unknown[]) => {
   const jobOf = (name: string): JobView | undefined => world.jobs.find(job => job.name === name)
   const missing = { ok: false, why: 'There is no such job.' } as const
   const decide = async (id: number | null, state: MemoryChange['state'], order: unknown) => {
@@ -158,7 +147,11 @@ const desksOf = (world: World, orders: unknown[]) => {
       },
     },
     sessions: {
-      list: async () => world.sessions,
+      list: async (most: number, after = '0') => {
+        const from = Number(after)
+        const next = world.sessions.length > from + most ? String(from + most) : null
+        return { sessions: world.sessions.slice(from, from + most), conversations: world.sessions.length, next }
+      },
       clear: async (which: string) => {
         orders.push({ clear: which })
         const gone = world.sessions.filter(({ lane }: SessionView) => which === 'all' || lane === which)

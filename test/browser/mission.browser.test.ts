@@ -1,57 +1,57 @@
-// Mission Control in a real browser: what each page shows and does.
+// The pages of Mission Control in a real browser, against a scripted gateway.
 import { expect, test } from 'vitest'
 import type { World } from './mission-stage.ts'
 import { connected, ordered, page, press, shows, stage, trouble, visit } from './owner.ts'
 
-test('the overview tells how it is, and follows what happens', async () => {
+test('the overview shows the state of the gateway and follows it live', async () => {
   await visit('overview')
-  await shows('.health', 'Well, but 1 turn failed today')
-  await shows('.health', 'Working on 1 thing, 2 waiting.')
+  await shows('.health', '1 turn failed today')
+  await shows('.health', '1 turn running, 2 queued.')
   expect(page.url()).toBe(`${stage.url}/#/overview`)
   expect(await page.title()).toBe('Overview · Aetheel')
   expect((await page.locator('.tile').allInnerTexts()).map(text => text.replace(/\s+/g, ' '))).toEqual([
     'Running 1',
-    'Waiting 2',
+    'Queued 2',
     'Turns today 37',
     'Failed today 1',
     'Cost today $1.84 of $5.00',
-    'Tokens today 655.8K 51.8K written',
+    'Tokens today 655.8K 51.8K output',
   ])
   await shows('[aria-label="Running now"] .row', 'heat pump')
-  await shows('[aria-label="What failed today"] .row', 'usage limit of claude')
+  await shows('[aria-label="Failed today"] .row', 'usage limit of claude')
   await shows('[aria-label="Next jobs"] .row', 'morning news')
   await connected()
   const { overview } = stage.world
   overview.running = []
   stage.tellStatus()
-  await shows('[aria-label="Running now"]', 'Nothing runs.')
+  await shows('[aria-label="Running now"]', 'Nothing is running.')
   overview.waiting = []
   overview.today = { ...overview.today, failed: 0, costUsd: 2.5 }
   stage.happens({ text: 'something' })
-  await shows('.health', 'All is well')
-  await shows('.health', 'Nothing to do right now.')
+  await shows('.health', 'All systems normal')
+  await shows('.health', 'Idle.')
   await shows('.tile', '$2.50')
   expect(trouble).toEqual([])
 })
 
-test('the overview says when a chat is out of reach, and of many that wait how many', async () => {
+test('the overview shows a disconnected chat, and the total of a long queue', async () => {
   const { overview } = stage.world
   overview.status.unreached = ['discord']
   overview.status.events.waiting = 240
   overview.waiting = Array.from({ length: 100 }, (_, place) => ({ ...overview.waiting[0]!, event: 100 + place }))
   await visit('overview')
   await shows('.health', 'Discord is not connected')
-  await shows('.tile', 'Waiting\n240')
-  await shows('[aria-label="Waiting"] .card-head', 'the first 6 of 240')
-  expect(await page.locator('[aria-label="Waiting"] .row').count()).toBe(6)
+  await shows('.tile', 'Queued\n240')
+  await shows('[aria-label="Queued"] .card-head', 'first 6 of 240')
+  expect(await page.locator('[aria-label="Queued"] .row').count()).toBe(6)
   await connected()
   overview.status.unreached = []
   stage.tellStatus()
-  await shows('.health', 'Working on 1 thing, 240 waiting.')
+  await shows('.health', '1 turn running, 240 queued.')
   expect(trouble).toEqual([])
 })
 
-test('the overview is asked for once, before the page is put together, and by no other page', async () => {
+test('the overview data is prefetched once, and only for the overview', async () => {
   const asked: string[] = []
   const loads = async (name: string) => {
     asked.length = 0
@@ -63,7 +63,7 @@ test('the overview is asked for once, before the page is put together, and by no
   }
   await visit('sessions')
   await loads('overview')
-  await shows('.health', 'Well')
+  await shows('.health', 'failed today')
   expect(asked.filter(path => path === '/api/overview')).toHaveLength(1)
   await loads('sessions')
   await shows('tbody tr', 'kitchen')
@@ -73,10 +73,10 @@ test('the overview is asked for once, before the page is put together, and by no
   await shows('.notice', 'The disk is full.')
   await page.unroute('**/api/overview')
   await press('Try again')
-  await shows('.health', 'Well')
+  await shows('.health', 'failed today')
 })
 
-test('activity comes in live, is filtered by text and level, and goes back in time', async () => {
+test('activity arrives live, is filtered by text and level, and older entries can be loaded', async () => {
   await visit('activity')
   await shows('.feed .row', 'Answered in 14 s')
   const rows = () => page.locator('.feed .row').count()
@@ -97,11 +97,11 @@ test('activity comes in live, is filtered by text and level, and goes back in ti
   await expect.poll(rows).toBe(119)
   expect(await page.getByRole('button', { name: 'Show older' }).count()).toBe(0)
   await page.getByLabel('Filter by text').fill('no such thing')
-  await shows('.empty', 'Nothing here fits that filter.')
+  await shows('.empty', 'No entries match the filter.')
   expect(trouble).toEqual([])
 })
 
-test('what falls off the end of a long list can be asked for again', async () => {
+test('entries dropped from the end of a long list can be loaded again', async () => {
   await visit('activity')
   const rows = () => page.locator('.feed .row').count()
   const older = page.getByRole('button', { name: 'Show older' })
@@ -122,7 +122,7 @@ test('what falls off the end of a long list can be asked for again', async () =>
 
 const activity = () => page.getByRole('link', { name: 'Activity', exact: true }).click()
 
-/** The page is opened, something happens, and then only the answer comes, which does not know of it. */
+/** Opens the page; an entry arrives before the response, which does not include it. */
 const happensMeanwhile = async (text: string) => {
   const held = Promise.withResolvers<void>()
   const fetched = Promise.withResolvers<void>()
@@ -140,14 +140,14 @@ const happensMeanwhile = async (text: string) => {
   await shows('.feed .asked', text)
 }
 
-test('what happens while the first answer is on its way is in the list as well', async () => {
+test('an entry that arrives during the first request is in the list', async () => {
   await visit('sessions')
   await connected()
   await happensMeanwhile('just in between')
   expect(await page.locator('.feed .row').count()).toBe(51)
 })
 
-test('after more than a page of news the list has no hole', async () => {
+test('after more than a page of missed entries the list has no gap', async () => {
   await visit('activity')
   await expect.poll(() => page.locator('.feed .row').count()).toBe(50)
   await page.getByRole('link', { name: 'Sessions' }).click()
@@ -162,15 +162,15 @@ test('after more than a page of news the list has no hole', async () => {
   expect(trouble).toEqual([])
 })
 
-test('an event opens as its timeline, with the exact prompt, and grows while it runs', async () => {
+test('an event opens with its timeline and exact prompt, and is updated while it runs', async () => {
   await visit('activity')
   await page.locator('.feed a.row').first().click()
   const panel = page.getByRole('dialog', { name: 'Event 41' })
   await expect
     .poll(() => panel.locator('.timeline .what').allInnerTexts())
-    .toEqual(['queued', 'began', 'first word', 'tool', 'tool', 'ended', 'sent'])
+    .toEqual(['queued', 'started', 'first output', 'tool', 'tool', 'finished', 'delivered'])
   expect(await panel.locator('.timeline .when').nth(2).textContent()).toBe('+2.1 s')
-  await shows('.facts', '18,412 read, 326 written')
+  await shows('.facts', '18,412 in, 326 out')
   await panel.getByText('System prompt', { exact: true }).click()
   expect(await panel.locator('details[open] pre').textContent()).toBe(stage.world.events.get(41)?.prompt.system)
   stage.world.events.get(41)?.steps.push({ at: Date.now(), what: 'sent', detail: 'a second message' })
@@ -181,37 +181,37 @@ test('an event opens as its timeline, with the exact prompt, and grows while it 
   await expect.poll(() => page.url()).toBe(`${stage.url}/#/activity`)
   expect(trouble).toEqual([])
   await page.goto(`${stage.url}/#/overview?event=7`)
-  await shows('dialog', 'This event is not kept any more.')
+  await shows('dialog', 'This event is no longer stored.')
 })
 
-test('jobs are run, paused, resumed, removed when the owner is sure, and added', async () => {
+test('jobs are run, paused, resumed, deleted after a confirmation, and added', async () => {
   await visit('schedule')
-  await shows('.notice', 'water the plants in agents.md cannot be used: the schedule “when dry” cannot be read.')
+  await shows('.notice', 'water the plants in agents.md is not valid: the schedule “when dry” cannot be read.')
   expect(await page.locator('.job').nth(1).locator('.nexts li').count()).toBe(3)
   await press('Run now: inbox')
   await ordered({ run: 'inbox' })
-  await shows('#toast', '“inbox” runs now.')
+  await shows('#toast', '“inbox” started.')
   await press('Pause inbox')
   await ordered({ pause: 'inbox', paused: true })
   await press('Resume inbox')
   await ordered({ pause: 'inbox', paused: false })
-  await press('Remove inbox')
+  await press('Delete inbox')
   await press('Cancel')
   await expect.poll(() => page.locator('dialog').count()).toBe(0)
   await ordered({ pause: 'inbox', paused: false })
-  await press('Remove inbox')
-  await press('Remove')
+  await press('Delete inbox')
+  await press('Delete')
   await ordered({ remove: 'inbox' })
   await expect.poll(() => page.locator('.job h2').allInnerTexts()).toEqual(['morning news', 'check the site'])
 
-  await press('Add a job')
+  await press('Add job')
   await page.getByLabel('Name').fill('tea')
-  await page.getByLabel('When').fill('sometimes')
-  await page.getByLabel('What the agent shall do').fill('Remind me of tea.')
+  await page.getByLabel('Schedule').fill('sometimes')
+  await page.getByLabel('Instruction').fill('Remind me of tea.')
   await press('Add')
   await shows('dialog .notice', 'The schedule “sometimes” cannot be read.')
   expect(trouble.filter(one => !one.includes('400'))).toEqual([])
-  await page.getByLabel('When').fill('every day at 16:00')
+  await page.getByLabel('Schedule').fill('every day at 16:00')
   await press('Add')
   await ordered({
     add: { name: 'tea', schedule: 'every day at 16:00', instruction: 'Remind me of tea.', missed: 'skip' },
@@ -219,7 +219,7 @@ test('jobs are run, paused, resumed, removed when the owner is sure, and added',
   await shows('.job h2', 'tea')
 })
 
-test('a sub-agent is stopped when the owner is sure', async () => {
+test('a sub-agent is stopped after a confirmation', async () => {
   await visit('agents')
   await shows('.job', 'Read: offers/second.pdf')
   expect(await page.getByRole('button', { name: /^Stop / }).count()).toBe(1)
@@ -233,36 +233,48 @@ test('a sub-agent is stopped when the owner is sure', async () => {
 test('a gateway without sub-agents has no page for them', async () => {
   stage.world.agents = null
   await visit('overview')
-  await shows('.health', 'Well')
+  await shows('.health', 'failed today')
   await connected()
   await page.waitForTimeout(200)
   expect(await page.getByRole('navigation').getByRole('link', { name: 'Sub-agents' }).count()).toBe(0)
   expect(await page.getByRole('navigation').getByRole('link').count()).toBeGreaterThan(6)
 })
 
-test('a conversation begins anew, the others stay', async () => {
+test('one session is reset, the others stay', async () => {
   await visit('sessions')
-  await press('Begin anew: discord:garden')
-  await press('Begin anew')
+  await press('Reset session: discord:garden')
+  await press('Reset')
   await ordered({ clear: 'discord:garden' })
-  await shows('#toast', '1 conversation will begin anew.')
+  await shows('#toast', '1 session reset.')
   await expect.poll(() => page.locator('tbody tr').count()).toBe(2)
-  await press('Clear old ones')
-  await press('Begin anew')
+  await press('Reset old sessions')
+  await press('Reset')
   await ordered({ clear: 'stale' })
-  await shows('#toast', 'There was nothing to clear.')
+  await shows('#toast', 'There were no sessions to reset.')
+  expect(trouble).toEqual([])
+})
+
+test('of very many sessions the most recent are shown, and older ones on request', async () => {
+  const [first] = stage.world.sessions
+  for (let i = 0; i < 150; i++) stage.world.sessions.push({ ...first!, lane: `webchat:old-${i}` })
+  await visit('sessions')
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(100)
+  await shows('.centre', 'The 100 most recent of 153 conversations.')
+  await press('Show older')
+  await expect.poll(() => page.locator('tbody tr').count()).toBe(153)
+  expect(await page.getByRole('button', { name: 'Show older' }).count()).toBe(0)
   expect(trouble).toEqual([])
 })
 
 test('memory is searched, and its changes are approved, denied and undone', async () => {
   await visit('memory?tab=search')
-  await page.getByLabel('Search the memory').fill('backup')
-  await shows('[aria-label="Found"] mark', 'backup')
+  await page.getByLabel('Search memory').fill('backup')
+  await shows('[aria-label="Results"] mark', 'backup')
   await shows('.snippet', '<img src=x onerror=alert(1)>')
   expect(await page.locator('.snippet img').count()).toBe(0)
-  await press('Read all again')
-  await shows('#toast', '812 documents looked at, 3 had changed.')
-  await page.getByRole('link', { name: 'Changes 1 waiting for you' }).click()
+  await press('Rebuild index')
+  await shows('#toast', '812 documents checked, 3 updated.')
+  await page.getByRole('link', { name: 'Changes 1 waiting for approval' }).click()
   await expect
     .poll(() => page.locator('.diff[open] .added').allInnerTexts())
     .toEqual(['+- The hose is behind the house\n', '+- Kim waters on Tuesdays\n'])
@@ -282,21 +294,21 @@ test('memory is searched, and its changes are approved, denied and undone', asyn
   expect(trouble).toEqual([])
 })
 
-test('usage is plotted by day, split, and listed', async () => {
+test('usage is charted by day, grouped and listed', async () => {
   await visit('usage')
   await expect.poll(() => page.locator('.plot canvas').count()).toBe(4)
   expect(await page.locator('tbody tr').count()).toBe(3)
-  await page.getByLabel('Split').selectOption('channel')
+  await page.getByLabel('Group by').selectOption('channel')
   const channels = ['#kitchen of Our House', 'webchat desk', 'cron morning news', 'discord garden']
   await expect
     .poll(() => page.locator('[aria-label="Turns"] .legend-item').allInnerTexts())
     .toEqual(channels.map(name => expect.stringMatching(new RegExp(`^${name} \\d+$`))))
   expect(await page.locator('tbody td:first-child').allInnerTexts()).toEqual(channels)
-  await page.getByLabel('Split').selectOption('backend')
+  await page.getByLabel('Group by').selectOption('backend')
   await expect
     .poll(() => page.locator('[aria-label="Turns"] .legend-item').allInnerTexts())
     .toEqual([expect.stringMatching(/^claude \d+$/), expect.stringMatching(/^gemini \d+$/)])
-  expect(await page.locator('[aria-label="Cost"] .legend-item').nth(1).textContent()).toBe('gemini –') // it does not tell
+  expect(await page.locator('[aria-label="Cost"] .legend-item').nth(1).textContent()).toBe('gemini –') // it does not report its cost
   const drawn = await page.locator('.plot canvas').evaluateAll(all =>
     all.map(one => {
       const canvas = one as unknown as {
@@ -319,15 +331,15 @@ test('usage is plotted by day, split, and listed', async () => {
     .first()
     .hover({ position: { x: 200, y: 80 } })
   await expect.poll(day).not.toBe(last)
-  // Drawn anew, it still tells of the day under the pointer.
+  // Redrawn, it still shows the day under the pointer.
   const pointed = await day()
-  await page.getByLabel('Split').selectOption('channel')
+  await page.getByLabel('Group by').selectOption('channel')
   await page.waitForTimeout(200)
   expect(await day()).toBe(pointed)
   expect(trouble).toEqual([])
 })
 
-test('the first word of several days is the mean of all turns that spoke, and channels too many are one', async () => {
+test('the time to first token is averaged over all turns with output, and the remaining channels are grouped', async () => {
   const [some] = stage.world.usage
   const line = (channel: string | null, turns: number, spoke: number, firstWordMs: number | null) =>
     ({
@@ -348,27 +360,27 @@ test('the first word of several days is the mean of all turns that spoke, and ch
   ]
   await visit('usage')
   await shows('.tile', '3.0 s\non average')
-  await page.getByLabel('Split').selectOption('channel')
+  await page.getByLabel('Group by').selectOption('channel')
   await expect
-    .poll(() => page.locator('[aria-label="Time to the first word"] .legend-item').allInnerTexts())
+    .poll(() => page.locator('[aria-label="Time to first token"] .legend-item').allInnerTexts())
     .toEqual(['discord a 9.0 s', 'discord b –', 'other channels –'])
   expect(await page.locator('tbody td:last-child').allInnerTexts()).toEqual(['3.0 s', '–', '–'])
   expect(trouble).toEqual([])
 })
 
-test('strangers are let in, made owners and denied, and people are locked out', async () => {
+test('people are approved, made owners and denied, and access is revoked', async () => {
   await visit('pairing')
-  await press('Let in Sam')
+  await press('Approve Sam')
   await ordered({ approve: 'K7QX-2M', owner: false })
   await shows('tbody tr', 'Sam')
-  await press('As owner: Alex <b>')
-  await press('Make an owner')
+  await press('Approve as owner: Alex <b>')
+  await press('Make owner')
   await ordered({ approve: 'P3TR-9C', owner: true })
-  await shows('.empty', 'Nobody asks right now.')
-  await press('Lock out Kim')
-  await press('Lock out')
+  await shows('.empty', 'No pending requests.')
+  await press('Revoke access for Kim')
+  await press('Revoke access')
   await ordered({ deny: 'discord:23' })
-  await press('Let in after all: Spammer')
+  await press('Approve Spammer')
   await ordered({ approve: 'discord:31', owner: false })
   expect(trouble).toEqual([])
 })

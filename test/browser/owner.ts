@@ -1,4 +1,4 @@
-// An owner at Mission Control: each test that imports this gets a fresh gateway, and the page it visits.
+// The owner at Mission Control: each test that imports this gets a fresh scripted gateway and a page.
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { openMission, type World } from './mission-stage.ts'
@@ -7,7 +7,7 @@ import { sharedBrowser, token, watch } from './stage.ts'
 const browser = sharedBrowser()
 export let stage: Awaited<ReturnType<typeof openMission>>
 export let page: Page
-/** What the page should not have done. */
+/** Console errors, exceptions and requests that should not have happened. */
 export let trouble: string[]
 const ends: (() => Promise<void>)[] = []
 
@@ -19,7 +19,7 @@ afterEach(async () => {
   await stage.stop()
 })
 
-/** The link of the gateway, and then a page of it. */
+/** Opens the link with the token, then a page of Mission Control. */
 export const visit = async (name: string, options: BrowserContextOptions = {}) => {
   const context = await browser().newContext({ viewport: { width: 1280, height: 800 }, ...options })
   ends.push(() => context.close())
@@ -38,6 +38,6 @@ export const reopen = async (port: number, world: World) => {
 export const shows = (selector: string, text: string) =>
   expect.poll(() => page.locator(selector).allInnerTexts()).toContainEqual(expect.stringContaining(text))
 export const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
-/** What the page ordered last. */
+/** The last request of the page. */
 export const ordered = (order: unknown) => expect.poll(() => stage.orders.at(-1)).toEqual(order)
 export const connected = () => expect.poll(() => stage.listeners()).toBeGreaterThan(0)

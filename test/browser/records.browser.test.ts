@@ -1,9 +1,9 @@
-// Facts, tasks and finds in a real browser before the real gateway: the owner, the agent and an editor at the same files.
+// Facts, tasks and content items against the real gateway: the owner, the agent and a text editor change the same files.
 import { readFileSync, renameSync } from 'node:fs'
 import { source as axe } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { openPlace, type Place } from './whole.ts'
+import { openPlace, type Place } from './real-gateway.ts'
 
 type Raw = Record<string, unknown>
 
@@ -31,10 +31,10 @@ const texts = (page: Page, selector: string) => () => page.locator(selector).all
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 const column = (page: Page, name: string) =>
   page.getByRole('region', { name, exact: true }).locator('.task-title').allInnerTexts()
-/** Of the form that is open. */
+/** A field of the open form. */
 const field = (page: Page, label: string) => page.getByRole('dialog').getByLabel(label, { exact: true })
 const focused = (page: Page) => page.evaluate('document.activeElement.textContent')
-/** What a browser says by itself about an answer that it was told to expect. */
+/** Without the console messages that browsers log for the expected error responses. */
 const unexpected = (trouble: string[]) => trouble.filter(line => !/status of (404|409)|ERR_FAILED/.test(line))
 
 const violations = async (page: Page) => {
@@ -45,22 +45,22 @@ const violations = async (page: Page) => {
 const sideways = (page: Page) =>
   page.evaluate('Math.max(main.scrollWidth - main.clientWidth, document.body.scrollWidth - innerWidth)')
 
-test('facts are found, added, changed and removed, and the file follows', async () => {
+test('facts are filtered, added, edited and deleted, and the file is updated', async () => {
   const place = await openPlace({ 'brain.json': JSON.stringify(facts) })
   const { page, trouble } = await place.visit('brain')
   const shown = texts(page, '.record .text')
   await expect.poll(shown).toHaveLength(2)
-  await page.getByLabel('Search the facts').fill('TEA kitchen')
+  await page.getByLabel('Search facts').fill('TEA kitchen')
   await expect.poll(shown).toEqual(['Ada drinks tea'])
-  await press(page, 'Show all')
+  await press(page, 'Clear filter')
   await page.getByLabel('Type').selectOption('fact')
   await expect.poll(shown).toEqual(['The car is red'])
-  await press(page, 'Show all')
-  await press(page, 'Only with the tag drinks')
+  await press(page, 'Clear filter')
+  await press(page, 'Filter by tag drinks')
   await expect.poll(shown).toEqual(['Ada drinks tea'])
-  await press(page, 'Show all')
+  await press(page, 'Clear filter')
 
-  await press(page, 'Add a fact')
+  await press(page, 'Add fact')
   await field(page, 'Fact').fill(evil)
   await field(page, 'Tags').fill('odd, odd , new')
   await press(page, 'Add')
@@ -75,7 +75,7 @@ test('facts are found, added, changed and removed, and the file follows', async 
     .poll(() => read(place, 'brain.json')[1])
     .toMatchObject({ category: 'garage', mood: 'good', tags: ['car'] })
 
-  await press(page, 'Remove “The car is red”')
+  await press(page, 'Delete “The car is red”')
   await expect.poll(shown).toHaveLength(2)
   await expect.poll(() => focused(page)).toBe('Undo')
   await expect.poll(() => read(place, 'brain.json')).toHaveLength(2)
@@ -89,7 +89,7 @@ test('facts are found, added, changed and removed, and the file follows', async 
   expect(trouble).toEqual([])
 })
 
-test('what is typed survives Escape, a refusal and a reload', async () => {
+test('unsaved input survives Escape, an error and a reload', async () => {
   const place = await openPlace({ 'brain.json': JSON.stringify(facts) })
   const { page, trouble } = await place.visit('brain')
   await press(page, 'Edit “Ada drinks tea”')
@@ -101,7 +101,7 @@ test('what is typed survives Escape, a refusal and a reload', async () => {
   expect(await field(page, 'Fact').inputValue()).toBe('Ada drinks cocoa')
   await page.route('**/api/brain?*', route => route.abort())
   await press(page, 'Save')
-  await expect.poll(texts(page, 'dialog .notice')).toEqual(['The gateway does not answer. Is it running?'])
+  await expect.poll(texts(page, 'dialog .notice')).toEqual(['The gateway is not responding. Is it running?'])
   expect(await field(page, 'Fact').inputValue()).toBe('Ada drinks cocoa')
   await page.unroute('**/api/brain?*')
   await press(page, 'Save')
@@ -111,7 +111,7 @@ test('what is typed survives Escape, a refusal and a reload', async () => {
   expect(unexpected(trouble)).toEqual([])
 })
 
-test('two windows and an editor at the same file: each sees the others, and who comes too late decides', async () => {
+test('two windows and a text editor change the same file: each sees the others, and conflicts are resolved by the owner', async () => {
   const place = await openPlace({ 'brain.json': JSON.stringify(facts) })
   const { page: here, trouble } = await place.visit('brain')
   const { page: there } = await place.visit('brain')
@@ -126,7 +126,7 @@ test('two windows and an editor at the same file: each sees the others, and who 
   edit(list => list.map(one => (one.content === 'By hand' ? { ...one, content: 'By rename' } : one)), true)
   for (const page of [here, there]) await expect.poll(shown(page)).toContain('By rename')
 
-  // What the owner has not touched follows; what they have is theirs to decide.
+  // Untouched fields are updated; for edited ones the owner decides.
   await press(here, 'Edit “Ada drinks tea”')
   await field(here, 'Fact').fill('Ada drinks cocoa')
   edit(list => list.map(one => (one.id === 'tea' ? { ...one, content: 'Ada drinks milk', category: 'cellar' } : one)))
@@ -137,7 +137,7 @@ test('two windows and an editor at the same file: each sees the others, and who 
   await press(here, 'Save')
   await expect.poll(shown(there)).toContain('Ada drinks cocoa')
 
-  // The same when the window has not heard of it: the gateway refuses, and says what is there.
+  // The same when the window has not noticed the change: the gateway refuses with the current record.
   await press(here, 'Edit “Ada drinks cocoa”')
   await here.route('**/api/brain', route => route.abort())
   await field(here, 'Fact').fill('Ada drinks water')
@@ -149,16 +149,16 @@ test('two windows and an editor at the same file: each sees the others, and who 
   await press(here, 'Save')
   await expect.poll(texts(here, '.clash blockquote')).toEqual(['Ada drinks wine'])
   expect(await field(here, 'Fact').inputValue()).toBe('Ada drinks water')
-  await press(here, 'Take theirs')
+  await press(here, 'Use theirs')
   await here.unroute('**/api/brain')
   await press(here, 'Save')
   await expect.poll(() => read(place, 'brain.json')[0]).toMatchObject({ content: 'Ada drinks wine', tags: ['ada'] })
 
-  // Removed under the owner's hands.
+  // Deleted while the owner edits it.
   await press(here, 'Edit “The car is red”')
   await field(here, 'Fact').fill('The car is blue')
-  await press(there, 'Remove “The car is red”')
-  await press(here, 'Add it again')
+  await press(there, 'Delete “The car is red”')
+  await press(here, 'Add again')
   for (const page of [here, there]) await expect.poll(shown(page)).toContain('The car is blue')
   expect(unexpected(trouble)).toEqual([])
 })
@@ -169,36 +169,36 @@ test('cards are moved by mouse, by keyboard and from the menu, in all windows', 
   const { page: other } = await place.visit('tasks')
   await expect.poll(() => column(page, 'To do')).toEqual(['Paint the fence', 'Mow'])
   await page.locator('#task-mow').dragTo(page.locator('#task-rest'), { targetPosition: { x: 10, y: 2 } })
-  await expect.poll(() => column(page, 'Doing')).toEqual(['Mow', 'Rest'])
-  await expect.poll(() => column(other, 'Doing')).toEqual(['Mow', 'Rest'])
+  await expect.poll(() => column(page, 'In progress')).toEqual(['Mow', 'Rest'])
+  await expect.poll(() => column(other, 'In progress')).toEqual(['Mow', 'Rest'])
   await expect.poll(() => read(place, 'tasks.json')[1]).toMatchObject({ status: 'doing' })
 
   const said = () => page.locator('#page > [role=status].unseen').first().textContent()
   await page.locator('#task-paint').focus()
   await page.keyboard.press('Alt+ArrowRight')
-  await expect.poll(said).toBe('“Paint the fence” is now in Doing, 1 of 3.')
+  await expect.poll(said).toBe('“Paint the fence” moved to In progress, position 1 of 3.')
   await expect.poll(() => focused(page)).toBe('Paint the fence')
   await page.keyboard.press('Alt+ArrowDown')
   await page.keyboard.press('Alt+ArrowDown')
   await page.keyboard.press('Alt+ArrowDown')
-  await expect.poll(said).toBe('“Paint the fence” is now in Doing, 3 of 3.')
-  expect(await column(page, 'Doing')).toEqual(['Mow', 'Rest', 'Paint the fence'])
+  await expect.poll(said).toBe('“Paint the fence” moved to In progress, position 3 of 3.')
+  expect(await column(page, 'In progress')).toEqual(['Mow', 'Rest', 'Paint the fence'])
   await page.keyboard.press('Alt+ArrowUp')
   await page.keyboard.press('Alt+ArrowRight')
   await page.keyboard.press('Alt+ArrowRight')
   await expect.poll(() => focused(page)).toBe('Paint the fence')
   await expect.poll(() => column(other, 'Done')).toEqual(['Paint the fence'])
   await press(other, 'Move “Rest”')
-  await press(other, 'Up')
-  await expect.poll(() => column(page, 'Doing')).toEqual(['Rest', 'Mow'])
+  await press(other, 'Move up')
+  await expect.poll(() => column(page, 'In progress')).toEqual(['Rest', 'Mow'])
 
-  // The agent writes the file meanwhile, by fields of its own.
+  // The agent writes the file, with its own fields.
   const now = () => read(place, 'tasks.json')
   await expect.poll(now).toEqual(expect.arrayContaining([expect.objectContaining({ id: 'paint', status: 'done' })]))
   place.write('tasks.json', JSON.stringify([...now(), { title: 'From the agent', status: 'doing' }]))
-  await expect.poll(() => column(page, 'Doing')).toContain('From the agent')
+  await expect.poll(() => column(page, 'In progress')).toContain('From the agent')
 
-  await page.getByLabel('Add a task to Done').fill('Sleep')
+  await page.getByLabel('Add task to Done').fill('Sleep')
   await page.keyboard.press('Enter')
   await expect.poll(() => column(page, 'Done')).toEqual(['Paint the fence', 'Sleep'])
   await page.locator('#task-paint').click()
@@ -207,32 +207,32 @@ test('cards are moved by mouse, by keyboard and from the menu, in all windows', 
   await press(page, 'Save')
   await expect.poll(texts(other, '.task-notes')).toEqual(['Blue.'])
   await page.locator('#task-paint').click()
-  await press(page, 'Remove')
+  await press(page, 'Delete')
   await expect.poll(() => column(other, 'Done')).toEqual(['Sleep'])
   await press(page, 'Undo')
   await expect.poll(() => column(other, 'Done')).toEqual(['Paint the fence', 'Sleep'])
   await page.reload()
-  await expect.poll(() => column(page, 'Doing')).toEqual(['From the agent', 'Rest', 'Mow'])
+  await expect.poll(() => column(page, 'In progress')).toEqual(['From the agent', 'Rest', 'Mow'])
   expect(trouble).toEqual([])
 })
 
-test('finds lead to the web alone, and everything in them is text', async () => {
+test('content items link only to web pages, and everything in them is text', async () => {
   const place = await openPlace({ 'content-items.json': JSON.stringify(finds) })
   const { page, trouble } = await place.visit('content')
-  const link = page.locator('.find a')
+  const link = page.locator('.content-item a')
   await expect.poll(() => link.count()).toBe(1)
   expect(await link.getAttribute('href')).toBe('https://example.org/lanes')
   expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
-  expect(await texts(page, '.find h2')()).toContain(evil)
-  expect(await page.locator('.find :is(img, script)').count()).toBe(0)
+  expect(await texts(page, '.content-item h2')()).toContain(evil)
+  expect(await page.locator('.content-item :is(img, script)').count()).toBe(0)
   await page.getByLabel('Status of “On lanes”').selectOption('reading')
   await expect.poll(() => read(place, 'content-items.json')[0]).toMatchObject({ status: 'reading', tags: ['queues'] })
   place.write('content-items.json', JSON.stringify([...read(place, 'content-items.json'), { title: 'From the agent' }]))
-  await expect.poll(texts(page, '.find h2')).toContain('From the agent')
-  await page.getByLabel('Search the finds').fill('lanes')
-  await expect.poll(texts(page, '.find h2')).toEqual(['On lanes'])
+  await expect.poll(texts(page, '.content-item h2')).toContain('From the agent')
+  await page.getByLabel('Search content items').fill('lanes')
+  await expect.poll(texts(page, '.content-item h2')).toEqual(['On lanes'])
   await page.keyboard.press('Escape')
-  await press(page, 'Add a find')
+  await press(page, 'Add item')
   await field(page, 'Title').fill('A film')
   await field(page, 'Kind').fill('video')
   await press(page, 'Add')
@@ -240,7 +240,7 @@ test('finds lead to the web alone, and everything in them is text', async () => 
   expect(trouble).toEqual([])
 })
 
-test('the three fit on a phone, in both themes, with nothing for axe to find', async () => {
+test('the three pages fit on a phone in both themes, without axe violations', async () => {
   const long = 'x'.repeat(300)
   const place = await openPlace({
     'brain.json': JSON.stringify([
@@ -267,6 +267,6 @@ test('the three fit on a phone, in both themes, with nothing for axe to find', a
   }
   const { page } = await place.visit('tasks', phone)
   await page.getByRole('button', { name: 'Move “Rest”' }).tap()
-  await page.getByRole('button', { name: 'To Done' }).tap()
+  await page.getByRole('button', { name: 'Move to Done' }).tap()
   await expect.poll(() => column(page, 'Done')).toEqual(['Rest'])
 })

@@ -1,4 +1,4 @@
-// An owner before the samples of `npm run dashboard`: the real gateway with something on every page, and a browser that looks at it.
+// The owner with the sample data of `npm run dashboard`: the real gateway with content on every page, and a browser.
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 import { openWindow, type Scene, scenesOf } from '../../demo/scenes.ts'
@@ -6,7 +6,7 @@ import { afternoon, type Dashboard, startDashboard } from '../../demo/started.ts
 import { launch, watch } from './stage.ts'
 
 export let dashboard: Dashboard
-/** Every page that the navigation has, and what is beside them. */
+/** Every page in the navigation, and those beside it. */
 export let scenes: readonly Scene[]
 let browser: Browser
 
@@ -21,7 +21,7 @@ afterAll(async () => {
   await dashboard.stop()
 })
 
-/** Ends with the test. `trouble` has what the pages should not have done. */
+/** Ends with the test. `trouble` lists console errors, exceptions and requests that should not have happened. */
 export async function look(
   options: BrowserContextOptions,
 ): Promise<{ readonly page: Page; readonly trouble: string[] }> {

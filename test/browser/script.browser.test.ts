@@ -1,4 +1,4 @@
-// Script in every text that is stored and shown: written over every path that writes, and into the files by hand. It stays text on every page.
+// Stored XSS: script in every text that is stored and shown, written over every API and directly into the files, stays text on every page.
 import { appendFileSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ const script =
   '<script>hacked=1</script><img src=x onerror=hacked=1>"\'><svg onload=hacked=1>[a](javascript:hacked=1)<style>*{display:none}</style>'
 const short = '<img src=x onerror=hacked=1>'
 
-/** What to say to each path that writes, so that as much script as possible is kept. */
+/** Bodies for each path that writes, with as much script as possible. */
 const orders: Readonly<Record<string, readonly object[]>> = {
   'POST /api/messages': [
     { conversation: 'desk', text: script },
@@ -32,7 +32,7 @@ const orders: Readonly<Record<string, readonly object[]>> = {
     { title: short, url: `https://example.org/"onmouseover="hacked=1`, summary: script },
   ],
 }
-/** Told in another way below, or without a text. */
+/** Covered below, or without a text. */
 const apart = new Set([
   'POST /api/attachments',
   'POST /api/file',
@@ -52,7 +52,7 @@ const order = (method: string, path: string, body: object) =>
     body: JSON.stringify(body),
   })
 
-test('nothing that is stored runs, loads anything or breaks the policy, on any page', {
+test('nothing that is stored runs, loads anything or violates the content security policy, on any page', {
   timeout: 120_000,
 }, async () => {
   const writing = rows.filter(({ method }) => method !== 'GET').map(({ method, path }) => `${method} ${path}`)
@@ -105,13 +105,13 @@ test('nothing that is stored runs, loads anything or breaks the policy, on any p
     expect(trouble, scene.name).toEqual([])
     if ((await page.textContent('body'))?.includes('onerror=hacked')) shown.push(scene.name)
   }
-  // It is there, as text: else this would show nothing.
+  // It is there as text; otherwise this would prove nothing.
   expect(shown).toEqual(
     expect.arrayContaining(['overview', 'brain', 'tasks', 'content', 'skills', 'schedule', 'webchat', 'chat scripted']),
   )
 })
 
-/** A page as a file, with a name to match: it is handed out as nothing that a browser would open. */
+/** An HTML file with script in its name and content is served so that no browser renders it. */
 async function sendFile(): Promise<void> {
   const headers = { authorization: `Bearer ${dashboard.token}`, 'Content-Type': 'text/html' }
   const query = new URLSearchParams({ conversation: 'scripted', name: `${short}.html` })
@@ -124,7 +124,7 @@ async function sendFile(): Promise<void> {
   expect(back.headers.get('content-security-policy')).toContain('sandbox')
 }
 
-/** As an agent, or somebody with an editor, might write it. */
+/** As an agent or a text editor might write it. */
 async function withScriptIn(file: string): Promise<void> {
   const list = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>[]
   const evil = Object.fromEntries(
@@ -136,7 +136,7 @@ async function withScriptIn(file: string): Promise<void> {
   )
 }
 
-/** The events and conversations that came of it, and what a search finds. */
+/** The resulting events and conversations, and a search. */
 async function scripted(): Promise<readonly Scene[]> {
   const asked = await fetch(`${dashboard.url}/api/activity?limit=100`, {
     headers: { authorization: `Bearer ${dashboard.token}` },

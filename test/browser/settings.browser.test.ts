@@ -1,10 +1,10 @@
-// The pages Settings and Logs before the whole gateway: what is changed there counts, and what is changed elsewhere is shown there.
+// Settings and Logs against the real gateway: changes made there take effect, and changes made elsewhere are shown.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { connect } from '../harness/client.ts'
-import { openPlace, type Place } from './whole.ts'
+import { openPlace, type Place } from './real-gateway.ts'
 
 const written = (place: Place) => JSON.parse(readFileSync(place.path('bot-config.json'), 'utf8')) as object
 const refusal = /status of 400/
@@ -19,22 +19,22 @@ async function violations(page: Page): Promise<readonly string[]> {
 }
 const overflow = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
 
-test('options are found, changed, refused at their field, saved and set back', async () => {
+test('options are found, changed, rejected at their field, saved and reset', async () => {
   const place = await openPlace({ 'config.json': '{"agent":{"model":"haiku"}}' })
   const { page, trouble } = await place.visit('settings')
   const model = page.getByLabel('Model', { exact: true })
   await expect.poll(() => model.inputValue()).toBe('haiku')
   expect(await setting(page, 'agent.model').textContent()).toContain('config.json')
-  expect(await setting(page, 'http.token').textContent()).toMatch(/set[\s\S]*It is a secret/)
+  expect(await setting(page, 'http.token').textContent()).toMatch(/set[\s\S]*This is a secret/)
   expect(await setting(page, 'http.token').locator('input').count()).toBe(0)
   expect(await setting(page, 'http.port').textContent()).toContain('HTTP_PORT in the environment')
   expect(await violations(page)).toEqual([])
 
-  await page.getByPlaceholder('Find an option').fill('steps the agent')
+  await page.getByPlaceholder('Search settings').fill('max_turns')
   await expect.poll(() => page.locator('.setting').count()).toBe(1)
   await page.getByLabel('Max turns').fill('many')
-  await page.getByPlaceholder('Find an option').fill('')
-  // Emptied on the way to something else it stays empty, whatever config.json says.
+  await page.getByPlaceholder('Search settings').fill('')
+  // A field that is cleared stays empty while it is edited, whatever config.json says.
   await model.fill('')
   expect(await model.inputValue()).toBe('')
   await model.fill('<b>opus</b>')
@@ -47,7 +47,7 @@ test('options are found, changed, refused at their field, saved and set back', a
   expect(await model.inputValue()).toBe('<b>opus</b>')
   expect(await violations(page)).toEqual([])
 
-  // Another page and back: nothing typed is lost.
+  // Another page and back: no input is lost.
   await page.goto(`${place.gateway.url}/#/logs`)
   await page.goto(`${place.gateway.url}/#/settings`)
   await expect.poll(() => page.getByLabel('Max turns').inputValue()).toBe('many')
@@ -57,22 +57,22 @@ test('options are found, changed, refused at their field, saved and set back', a
   await save(page)
   await expect
     .poll(() => page.locator('#toast').textContent())
-    .toMatch(/^Saved\. Counts from now on: .*agent\.max_turns.* After the next start: .*queue\.busy/)
+    .toMatch(/^Saved\. In effect now: .*agent\.max_turns.* After a restart: .*queue\.busy/)
   expect(written(place)).toEqual({
     ...{ 'agent.max_turns': 7, 'agent.model': '<b>opus</b>', 'queue.busy': 'queue' },
     ...{ 'owner.users': ['discord:1', '2'], 'agent.prewarm': true },
   })
-  expect(await setting(page, 'queue.busy').textContent()).toContain('after the next start')
+  expect(await setting(page, 'queue.busy').textContent()).toContain('restart needed')
   expect(await page.locator('.save-bar').count()).toBe(0)
 
-  await page.getByRole('button', { name: 'Set back agent.model' }).click()
+  await page.getByRole('button', { name: 'Reset agent.model' }).click()
   await save(page)
   await expect.poll(() => model.inputValue()).toBe('haiku')
   expect(written(place)).not.toHaveProperty(['agent.model'])
   expect(expected(trouble)).toEqual([])
 })
 
-test('two windows and a hand at the file: each keeps what it has not saved, and sees what the others did', async () => {
+test('two windows and a text editor: each keeps its unsaved changes and sees those of the others', async () => {
   const place = await openPlace({}, { HTTP_TOKEN: 'a-token-for-tests-only' })
   const [one, other] = [await place.visit('settings'), await place.visit('settings')]
   const model = ({ page }: typeof one) => page.getByLabel('Model', { exact: true })
@@ -89,11 +89,11 @@ test('two windows and a hand at the file: each keeps what it has not saved, and 
   writeFileSync(place.path('bot-config.json'), '{"agent.model":"sonnet","gate.rate_limit":9}')
   await expect.poll(() => one.page.getByLabel('Rate limit').inputValue()).toBe('9')
   expect(await model(one).inputValue()).toBe('haiku')
-  expect(await setting(one.page, 'agent.model').textContent()).toContain('Meanwhile it was set to sonnet')
+  expect(await setting(one.page, 'agent.model').textContent()).toContain('Changed elsewhere to sonnet')
   writeFileSync(place.path('bot-config.json'), '{"agent.model":"sonnet","gate.rate_limit":"lots"}')
   await expect.poll(() => other.page.locator('.notice').textContent()).toContain('gate.rate_limit')
   await save(one.page)
-  // What is wrong stands elsewhere.
+  // The error is in another option.
   await expect.poll(() => one.page.locator('.save-bar').textContent()).toContain('gate.rate_limit: must be')
   await one.page.getByLabel('Rate limit').fill('3')
   await save(one.page)
@@ -103,13 +103,13 @@ test('two windows and a hand at the file: each keeps what it has not saved, and 
   expect(expected([...one.trouble, ...other.trouble])).toEqual([])
 })
 
-test('settings by keyboard alone and on a phone', async () => {
+test('settings work by keyboard alone and on a phone', async () => {
   const place = await openPlace()
   const { page, trouble } = await place.visit('settings', {
     viewport: { width: 360, height: 740 },
     reducedMotion: 'reduce',
   })
-  await page.getByPlaceholder('Find an option').focus()
+  await page.getByPlaceholder('Search settings').focus()
   await page.keyboard.type('collect')
   await expect.poll(() => page.locator('.setting').count()).toBe(1)
   await page.keyboard.press('Tab')
@@ -120,14 +120,14 @@ test('settings by keyboard alone and on a phone', async () => {
   await page.keyboard.press('Enter')
   await expect.poll(() => page.locator('#toast').textContent()).toContain('queue.collect')
   expect(written(place)).toEqual({ 'queue.collect': true })
-  await page.getByPlaceholder('Find an option').fill('')
+  await page.getByPlaceholder('Search settings').fill('')
   await expect.poll(() => page.locator('.setting').count()).toBeGreaterThan(30)
   expect(await overflow(page)).toBe(0)
   expect(await violations(page)).toEqual([])
   expect(trouble).toEqual([])
 })
 
-test('the log is followed, filtered, held and looked into; a thousand lines do not slow it down', async () => {
+test('the log is followed, filtered, paused and expanded, with thousands of lines', async () => {
   const place = await openPlace({}, { LOG_LEVEL: 'debug' })
   const { page, trouble } = await place.visit('logs')
   const lines = page.locator('.log-line')
@@ -135,25 +135,25 @@ test('the log is followed, filtered, held and looked into; a thousand lines do n
   const client = await connect(place.gateway.url, 'home')
   client.say('1', 'hello')
   await client.final('1')
-  await expect.poll(() => lines.last().textContent()).toMatch(/letter sent|turn ended/)
+  await expect.poll(() => lines.last().textContent()).toMatch(/(?:letter|delivery|reply) sent|turn (?:ended|finished)/)
   expect(await violations(page)).toEqual([])
 
   await page.getByRole('button', { name: 'Pause' }).click()
   client.say('2', 'hello again')
   await client.final('2')
   const held = await lines.count()
-  await page.getByRole('button', { name: 'Go on (there is more)' }).click()
+  await page.getByRole('button', { name: 'Resume (new lines)' }).click()
   await expect.poll(() => lines.count()).toBeGreaterThan(held)
 
   await page.getByLabel('Level').selectOption('warn')
   await expect.poll(() => lines.allInnerTexts()).toEqual([expect.stringContaining('no sign of a login')])
   await page.getByLabel('Level').selectOption('trace')
-  await page.getByPlaceholder('Find in the log').fill('TURN began')
+  await page.getByPlaceholder('Search the log').fill('TURN began')
   await expect.poll(() => lines.count()).toBe(2)
-  await page.getByPlaceholder('Find in the log').fill('')
+  await page.getByPlaceholder('Search the log').fill('')
   await expect.poll(() => lines.count()).toBeGreaterThan(5)
 
-  // A line with anything in it, from the keyboard.
+  // A line with HTML in it, expanded by keyboard.
   const evil = { level: 50, time: new Date().toISOString(), why: '<img src=x onerror=alert(1)>', msg: 'an evil line' }
   appendFileSync(place.path('.aetheel/log/aetheel.log'), `${JSON.stringify(evil)}\n`)
   await expect.poll(() => lines.last().textContent()).toContain('an evil line')
@@ -175,7 +175,7 @@ test('the log is followed, filtered, held and looked into; a thousand lines do n
   const log = page.locator('.log-lines')
   expect(await log.evaluate(box => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(30)
   await log.evaluate(box => box.scrollTo(0, 0))
-  await page.getByRole('button', { name: 'To the newest' }).click()
+  await page.getByRole('button', { name: 'Jump to latest' }).click()
   await expect.poll(() => log.evaluate(box => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(30)
   await page.setViewportSize({ width: 360, height: 740 })
   expect(await overflow(page)).toBe(0)

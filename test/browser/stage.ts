@@ -1,13 +1,12 @@
-// A browser and a gateway that does what the test says: the real server, a scripted other end of the wire.
-import { resolve } from 'node:path'
+// A browser and a scripted gateway: the real HTTP server, with the test at the other end of the WebSocket.
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
 import type { Socket } from '../../src/base/socket.ts'
+import { defaultLimits } from '../../src/ui/http/options.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
-import { noPairing } from '../fakes/no-pairing.ts'
+import { fakeHttp } from '../fakes/http-options.ts'
 
 export const token = 'browser-token'
-const root = resolve(import.meta.dirname, '../..')
 
 export const launch = (): Promise<Browser> =>
   chromium.launch({
@@ -18,10 +17,7 @@ export const launch = (): Promise<Browser> =>
     ],
   })
 
-const nothing = { messages: [], older: null, newer: null }
-const noTalks = { list: () => [], before: () => nothing, from: () => nothing, search: async () => [] }
-
-/** One for all tests of a file. */
+/** One browser for all tests of a file. */
 export const sharedBrowser = (): (() => Browser) => {
   let browser: Browser
   beforeAll(async () => {
@@ -38,7 +34,7 @@ export interface Peer {
   readonly conversation: string
   readonly heard: Frame[]
   say(...frames: object[]): void
-  /** The next frame of a type that was not asked for before. */
+  /** The next frame of a type that was not returned before. */
   next(type: string): Promise<Frame>
   hangUp(): void
 }
@@ -73,32 +69,24 @@ export const openStage = async (port = 0) => {
   }
 
   const server = await openHttp(
-    {
-      host: '127.0.0.1',
-      port,
-      token,
-      webDir: resolve(root, 'web'),
-      modulesDir: resolve(root, 'node_modules'),
-      version: 'test',
-      ready: () => true,
-      status: async () => ({}),
-      metrics: async () => '',
-      connect: meet,
-      newConversation: () => {
-        made += 1
-        return `talk-${made}`
+    fakeHttp({
+      address: { port, token },
+      health: { version: 'test', status: async () => ({}) },
+      webchat: {
+        connect: meet,
+        newConversation: () => {
+          made += 1
+          return `talk-${made}`
+        },
+        message: () => Promise.reject(new Error('not in this test')),
       },
-      message: () => Promise.reject(new Error('not in this test')),
-      pairing: noPairing,
-      talks: noTalks,
-      warn: () => {},
-      limits: { stopMs: 300 },
-    },
+    }),
+    { ...defaultLimits, stopMs: 300 },
     stopping.signal,
   )
   return {
     ...server,
-    /** What a page is told first, from now on. */
+    /** The first frames of each connection from now on. */
     greetWith(speech: (peer: Peer) => void) {
       greet = speech
     },
@@ -110,7 +98,7 @@ export const openStage = async (port = 0) => {
   }
 }
 
-/** Everything a quiet page must not do: log, break its policy, throw, ask elsewhere. */
+/** Collects what a page must not do: log errors, violate its policy, throw, contact other hosts. */
 export const watch = (page: Page, origin: string): string[] => {
   const trouble: string[] = []
   page.on('console', message => {

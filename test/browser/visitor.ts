@@ -1,4 +1,4 @@
-// A person at the chat page: each test that imports this gets a fresh gateway, and the page it visits.
+// A person at the chat page: each test that imports this gets a fresh scripted gateway and a page.
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { afterEach, beforeEach, expect } from 'vitest'
 import { openStage, sharedBrowser, token, watch } from './stage.ts'
@@ -6,7 +6,7 @@ import { openStage, sharedBrowser, token, watch } from './stage.ts'
 const browser = sharedBrowser()
 export let stage: Awaited<ReturnType<typeof openStage>>
 export let page: Page
-/** What the page should not have done. */
+/** Console errors, exceptions and requests that should not have happened. */
 export let trouble: string[]
 const ends: (() => Promise<void>)[] = []
 

@@ -172,12 +172,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     })
   })
 
-  // Cold it reads such settings only where nobody but root may write, which is not so in a temporary folder.
-  if (name === 'gemini' && way === 'cold')
-    test('says that it cannot be given MCP servers this way', () => {
-      expect(gateway.output()).toMatch(/gemini has the servers of mcp.servers only while it stays up/)
-    })
-  else if (words[name].ping)
+  if (words[name].ping)
     test('calls a tool of an MCP server, with its secret, which stands on no command line', async () => {
       await meet('mcp')
       client.say('mcp', 'use the ping')
@@ -235,7 +230,9 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       .getRequests()
       .slice(before)
       .map(request => JSON.stringify(request.body))
-    expect(sent.some(body => body.includes('was cut off') && body.includes('4711'))).toBe(true)
+    expect(sent.some(body => body.includes('was interrupted') && body.includes('4711'))).toBe(true)
+    // Killed before it had said anything, nobody knows whether its session has the message: better twice, and told so, than not at all.
+    expect(sent.at(-1)?.split('count slowly please').length).toBeOneOf([2, 3])
   })
 
   test('offers the model no tool that is not allowed', async () => {

@@ -7,7 +7,7 @@ import type { Turn } from '../../src/base/agent.ts'
 import { dialects } from '../../src/run/backends/index.ts'
 import { childEnvironment, type Dialect, endOf, systemPromptIn } from '../../src/run/cli.ts'
 import { type ProcessEnd, startProcess } from '../../src/run/process.ts'
-import { openScratch } from '../../src/run/scratch.ts'
+import { createTempDirs } from '../../src/run/temp-dirs.ts'
 import { type Cli, clis, installCli, installModel } from './install.ts'
 import { type Model, openModel, prompts } from './model.ts'
 import { type Case, cases, type Run, recordingsDir, recordingText } from './recordings.ts'
@@ -46,7 +46,7 @@ async function openStage(cli: Cli, program: string, modelPath: string) {
     extra: {},
     scrub: text => text,
     pool: null,
-    scratch: openScratch(join(home, 'runs')),
+    tempDirs: createTempDirs(join(home, 'runs')),
   })
   const stage: Stage = { cli, dialect, program, home, model, env, clean: cleaner(home, program) }
   const close = async () => {

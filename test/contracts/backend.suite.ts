@@ -1,25 +1,27 @@
 // What every backend must hold, looped over the registry: to be registered is to be tested. Both ways of running one are held to it.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { getEventListeners } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
-import { systemClock } from '../../src/app/clock.ts'
+import { systemClock } from '../../src/app/system-clock.ts'
 import type { AgentEvent, Backend, Ended, Turn } from '../../src/base/agent.ts'
 import { scrubber } from '../../src/base/scrub.ts'
 import { claudeSdk } from '../../src/run/backends/claude-sdk.ts'
 import { chooseBackend, dialects } from '../../src/run/backends/index.ts'
 import { childEnvironment } from '../../src/run/cli.ts'
 import { openPool, type Pool } from '../../src/run/pool.ts'
-import { descendants, isAlive, treeMemory } from '../../src/run/proc.ts'
-import { openScratch } from '../../src/run/scratch.ts'
+import { descendants, isAlive, treeMemory } from '../../src/run/process-table.ts'
+import { createTempDirs } from '../../src/run/temp-dirs.ts'
 import { turnWith } from '../../src/run/turn.fixture.ts'
+import { watchdog } from '../../src/run/watchdog.ts'
 
 const fakes = join(import.meta.dirname, '../fakes')
 /** Every registered CLI has a stand-in of its name; one without fails its suite. The SDK starts claude. */
 const standIn = (name: string) => (name === 'echo' ? null : join(fakes, `${name === claudeSdk ? 'claude' : name}.mjs`))
 
-const home = mkdtempSync(join(tmpdir(), 'aetheel-backend-'))
+export const home = mkdtempSync(join(tmpdir(), 'aetheel-backend-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 const environment = {
@@ -37,11 +39,11 @@ afterEach(async () => {
   pools = []
 })
 
-function open(name: string, way: Way = 'cold', program = standIn(name)): Backend {
+export function open(name: string, way: Way = 'cold', program = standIn(name)): Backend {
   const pool = openPool({
     rules: { most: 3, memoryBytes: 4e9, idleMs: 60_000 },
     clock: systemClock,
-    tell: () => undefined,
+    emit: () => undefined,
     memoryOf: treeMemory,
   })
   pools.push(pool)
@@ -54,7 +56,7 @@ function open(name: string, way: Way = 'cold', program = standIn(name)): Backend
     scrub: scrubber(['sesame-secret']),
     clock: systemClock,
     pool: way === 'warm' ? pool : null,
-    scratch: openScratch(join(home, 'runs')),
+    tempDirs: createTempDirs(join(home, 'runs')),
   })
   if (!choice.ok) throw new Error(choice.why)
   return choice.backend
@@ -63,7 +65,8 @@ function open(name: string, way: Way = 'cold', program = standIn(name)): Backend
 const nothingRuns = async () => {
   await Promise.all(pools.map(pool => pool.close()))
   // The SDK ends its program by itself, and does not tell when it is gone: a moment later it must be.
-  await vi.waitFor(() => expect(descendants(process.pid).filter(isAlive)).toEqual([]), 2000)
+  const others = () => descendants(process.pid).filter(pid => isAlive(pid) && pid !== watchdog.pid())
+  await vi.waitFor(() => expect(others()).toEqual([]), 10_000)
 }
 
 const journal = (): { what: string; pid: number; prompt: string; system: string }[] => {
@@ -73,17 +76,17 @@ const journal = (): { what: string; pid: number; prompt: string; system: string 
   return lines.filter(Boolean).map(line => JSON.parse(line))
 }
 
-const turn = turnWith({ workingDir: home })
+export const turn = turnWith({ workingDir: home })
 
-async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+export async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const all: AgentEvent[] = []
   for await (const event of events) all.push(event)
   return all
 }
-const never = new AbortController().signal
+export const never = new AbortController().signal
 
-/** started? (text | action | usage)* ended, exactly one, last. */
-function grammar(events: readonly AgentEvent[]): Ended {
+/** Exactly one end, and it is the last. */
+export function grammar(events: readonly AgentEvent[]): Ended {
   const ends = events.filter(event => event.type === 'ended')
   expect(ends).toHaveLength(1)
   expect(events.at(-1)).toBe(ends[0])
@@ -93,10 +96,11 @@ function grammar(events: readonly AgentEvent[]): Ended {
 const registered = [...dialects.map(dialect => dialect.name), claudeSdk, 'echo']
 
 const clis = dialects.map(dialect => dialect.name)
+export const programs = [...clis, claudeSdk]
 
 export function holdBackends(way: Way): void {
   describe.each(registered)(`the backend %s, ${way}`, name => {
-    test('checks out', async () => {
+    test('passes its check', async () => {
       expect(await open(name, way).check(never)).toMatchObject({ ok: true })
     })
 
@@ -104,30 +108,56 @@ export function holdBackends(way: Way): void {
       const events = await collect(open(name, way).run(turn({ prompt: 'say something' }), never))
       const end = grammar(events)
       expect(end.ok).toBe(true)
-      expect(events[0]?.type).toBe('started')
+      expect(events.find(event => event.type !== 'alive')?.type).toBe('started')
       const streamed = events.flatMap(event => (event.type === 'text' ? [event.delta] : [])).join('')
       expect(end.ok && end.text).toBe(streamed)
       expect(streamed).toContain('say something')
     })
 
-    test('any prompt arrives whole and comes back without a throw', async () => {
+    test('an unknown model is detected before a turn, if the CLI can list its models', async () => {
+      const known = async (model: string) => (await open(name, way).checkModel?.(model, home, never))?.known ?? null
+      const lists: Record<string, readonly [readonly string[], readonly string[]]> = {
+        opencode: [
+          ['x/m', 'x/deep/er', 'own'],
+          ['made-up', 'x/made-up'],
+        ],
+        pi: [
+          ['m-large', 'small:high', 'x/m-small', 'x/another'],
+          ['made-up', 'y/made-up'],
+        ],
+      }
+      const [there, not] = lists[name] ?? [[], []]
+      for (const model of there) expect(await known(model), model).toBe(true)
+      for (const model of not) expect(await known(model), model).toBe(false)
+      if (!lists[name]) expect(await known('made-up')).toBeNull()
+    })
+
+    test('a turn leaves no listener on its signal, which may live as long as the gateway', async () => {
+      const backend = open(name, way)
+      const { signal } = new AbortController()
+      for (let i = 0; i < 2; i++) grammar(await collect(backend.run(turn({ prompt: 'say something' }), signal)))
+      await vi.waitFor(() => expect(getEventListeners(signal, 'abort')).toHaveLength(0))
+    })
+
+    test('any prompt arrives unchanged and comes back without an error', async () => {
       const backend = open(name, way)
       const nasty = [
         '-p',
         '--help',
         '/cost',
         '@memory.md',
-        '"quotes"',
-        "'; rm -rf /",
-        '$(id)',
-        '\u2028',
-        '👩‍👩‍👧',
+        `"quotes" '; rm -rf / $(id) \u2028 👩‍👩‍👧`,
         ' lead',
         'line\nbreak',
         'x'.repeat(300_000),
       ]
+      let session: Turn['session'] = null
       for (const prompt of nasty) {
-        const end = grammar(await collect(backend.run(turn({ prompt }), never)))
+        const events = await collect(backend.run(turn({ prompt, session }), never))
+        const end = grammar(events)
+        const id = events.find(event => event.type === 'started')?.session
+        // One process takes them all, if it can stay up.
+        if (way === 'warm' && id) session = { id, resume: true }
         expect(
           end.ok && end.text.replaceAll('\u2060', '').includes(prompt.slice(prompt.lastIndexOf('\n') + 1).slice(-50)),
         ).toBe(true)
@@ -144,7 +174,7 @@ export function holdBackends(way: Way): void {
           )
           expect(end).toMatchObject({ ok: false, why: 'stopped' })
         }),
-        { numRuns: 12 },
+        { numRuns: 6 },
       )
       await nothingRuns()
     })
@@ -161,7 +191,7 @@ export function holdBackends(way: Way): void {
     const run = async (prompt: string, given: Partial<Turn> = {}) =>
       collect(open(name, way).run(turn({ prompt, ...given }), never))
 
-    test('a session is resumed, and a lost one is said to be lost', async () => {
+    test('a session is resumed, and a lost one is reported as lost', async () => {
       const first = await run('one')
       const session = first.find(event => event.type === 'started')?.session ?? ''
       const second = grammar(await run('two', { session: { id: session, resume: true } }))
@@ -172,10 +202,38 @@ export function holdBackends(way: Way): void {
       })
     })
 
-    test('tool use is told as it begins and ends', async () => {
+    test('tool use is reported at its start and end, with its target', async () => {
       const actions = (await run('[[tool]]')).filter(event => event.type === 'action')
       expect(actions.map(action => action.phase)).toEqual(['started', 'ended'])
+      expect(actions.map(action => action.label)).toEqual([actions[0]?.label, actions[0]?.label])
+      expect(actions[0]?.label).toMatch(/^\w+: .*memory\.md/)
     })
+
+    test('text before and between tools is part of the answer, as it was streamed, and the last part is known', async () => {
+      const events = await run('[[between]] and done')
+      const streamed = events.flatMap(event => (event.type === 'text' ? [event.delta] : [])).join('')
+      expect(streamed).toMatch(/^Let me look\.\n\nOne more thing\.\n\nturn 1: .*and done$/)
+      expect(grammar(events)).toEqual({
+        ...{ type: 'ended', ok: true, text: streamed },
+        last: streamed.slice(streamed.lastIndexOf('\n') + 1),
+      })
+      expect(events.filter(event => event.type === 'action')).toHaveLength(4)
+    })
+
+    // codex exec and gemini tell what was used only at the end.
+    if (name !== 'gemini' && !(name === 'codex' && way === 'cold'))
+      test('a stopped turn has reported its usage so far', async () => {
+        const abort = new AbortController()
+        const events: AgentEvent[] = []
+        for await (const event of open(name, way).run(turn({ prompt: '[[between:hang]]' }), abort.signal)) {
+          events.push(event)
+          if (event.type === 'text' && event.delta.includes('thing.')) setTimeout(() => abort.abort(), 100)
+        }
+        expect(grammar(events)).toMatchObject({ ok: false, why: 'stopped' })
+        const used = events.findLast(event => event.type === 'usage')
+        expect(used?.usage.inputTokens).toBeGreaterThanOrEqual(10)
+        expect(used?.usage.outputTokens).toBeGreaterThanOrEqual(2)
+      })
 
     test.each([
       ['[[api:429]]', 'rate-limited'],
@@ -197,22 +255,39 @@ export function holdBackends(way: Way): void {
         expect(grammar(await run('[[maxturns]]'))).toMatchObject({ ok: false, why: 'max-turns' })
       })
 
-    test('garbage between the lines is passed over', async () => {
+    test('garbage between the lines is skipped', async () => {
       expect(grammar(await run('[[garbage]]'))).toMatchObject({ ok: true })
     })
 
-    test('one that ignores SIGTERM, or leaves a process in another group, is gone all the same', async () => {
+    test('a CLI that ignores SIGTERM, or leaves a process in another group, is still killed', async () => {
       const abort = new AbortController()
       setTimeout(() => abort.abort(), 400)
-      const before = performance.now()
       grammar(
         await collect(open(name, way).run(turn({ prompt: '[[ignoreterm]] [[grandchild]] [[deaf]]' }), abort.signal)),
       )
-      expect(performance.now() - before).toBeLessThan(9000)
       await nothingRuns()
     })
 
-    test('a program that is not there is not installed; one that cannot run does not check out', async () => {
+    test('a CLI that writes endlessly is still killed, and its remaining output is not processed', async () => {
+      const abort = new AbortController()
+      const before = process.memoryUsage().rss
+      setTimeout(() => abort.abort(), 500)
+      let after = 0
+      let end: AgentEvent | null = null
+      for await (const event of open(name, way).run(turn({ prompt: '[[ignoreterm]] [[flood]]' }), abort.signal)) {
+        end = event
+        if (event.type === 'ended') break
+        if (abort.signal.aborted) after++
+        // Whoever listens has something to write down each time.
+        if (event.type === 'started') await new Promise(resolve => setTimeout(resolve, 1))
+      }
+      expect(end).toMatchObject({ type: 'ended', ok: false, why: 'stopped' })
+      expect(after).toBeLessThanOrEqual(1)
+      expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(400)
+      await nothingRuns()
+    })
+
+    test('a missing program is not installed; one that cannot run fails the check', async () => {
       const missing = open(name, way, join(home, 'nothing-here'))
       expect(await missing.check(never)).toMatchObject({ ok: false, detail: expect.stringContaining('Install') })
       expect(grammar(await collect(missing.run(turn(), never)))).toMatchObject({ ok: false, why: 'not-installed' })
@@ -221,17 +296,21 @@ export function holdBackends(way: Way): void {
 
     // opencode has no word for the end: its leaving is the end.
     if (name !== 'opencode' && way === 'cold')
-      test('the final does not wait for a program that lingers, but the next turn of the session does', async () => {
+      test('the final does not wait for a program that is slow to exit, but the next turn of the session does', async () => {
         const backend = open(name)
         const given = backend.takesSessionIds ? { id: crypto.randomUUID(), resume: false } : null
-        const before = performance.now()
-        const events = await collect(backend.run(turn({ prompt: '[[linger:2500]]', session: given }), never))
+        const mayLeave = join(home, `may-leave-${crypto.randomUUID()}`)
+        const events = await collect(backend.run(turn({ prompt: `[[linger:${mayLeave}]]`, session: given }), never))
         grammar(events)
-        const answered = performance.now() - before
         const id = events.find(event => event.type === 'started')?.session ?? ''
-        grammar(await collect(backend.run(turn({ prompt: 'next', session: { id, resume: true } }), never)))
-        expect(answered).toBeLessThan(2400)
-        expect(performance.now() - before).toBeGreaterThan(2490)
+        const next = collect(backend.run(turn({ prompt: `after ${mayLeave}`, session: { id, resume: true } }), never))
+        const begun = () =>
+          journal().some(({ what, prompt }) => what === 'begin' && prompt.startsWith(`after ${mayLeave}`))
+        await new Promise(resolve => setTimeout(resolve, 300))
+        expect(begun()).toBe(false)
+        writeFileSync(mayLeave, '')
+        grammar(await next)
+        expect(begun()).toBe(true)
       })
   })
 }
@@ -246,17 +325,19 @@ export function holdWhatStaysUp(): void {
       async function conversation() {
         const backend = open(name, 'warm')
         const mark = crypto.randomUUID()
+        const heard: AgentEvent[] = []
         let session: Turn['session'] = backend.takesSessionIds ? { id: crypto.randomUUID(), resume: false } : null
         const say = async (prompt: string, given: Partial<Turn> = {}, signal = never) => {
           const events = await collect(backend.run(turn({ prompt: `${prompt} ${mark}`, session, ...given }), signal))
           const started = events.find(event => event.type === 'started')
           if (started?.session) session = { id: started.session, resume: true }
+          heard.push(...events)
           return grammar(events)
         }
-        return { say, pid: (prompt: string) => pidOf(`${prompt} ${mark}`), backend }
+        return { say, heard, pid: (prompt: string) => pidOf(`${prompt} ${mark}`), backend }
       }
 
-      test('the second turn is taken by the same process, in the same session', async () => {
+      test('the same process takes the second turn in the same session', async () => {
         const { say, pid } = await conversation()
         await say('one')
         expect(await say('two')).toMatchObject({ ok: true, text: expect.stringContaining('turn 2') })
@@ -282,14 +363,24 @@ export function holdWhatStaysUp(): void {
         expect(last?.system).not.toContain('You are the first.')
       })
 
-      test('an error of one turn is not the end of the next', async () => {
+      test('an error in one turn does not affect the next', async () => {
         const { say } = await conversation()
         await say('one')
         expect(await say('[[api:401]] two')).toMatchObject({ ok: false, why: 'not-logged-in' })
         expect(await say('three')).toMatchObject({ ok: true })
       })
 
-      test('one that died between two turns is replaced, and one that dies in a turn fails that turn alone', async () => {
+      test('unrequested output between two turns or before one is not used as an answer', async () => {
+        const { say, heard } = await conversation()
+        for (const [i, prompt] of ['[[unasked]] one', '[[unasked]] two', 'three', 'four'].entries())
+          expect(await say(prompt)).toMatchObject({
+            ok: true,
+            text: expect.stringContaining(`turn ${i + 1}: ${prompt}`),
+          })
+        expect(JSON.stringify(heard)).not.toContain('nobody asked for')
+      })
+
+      test('a process that died between two turns is replaced, and one that dies in a turn fails only that turn', async () => {
         const { say, pid } = await conversation()
         await say('one')
         process.kill(pid('one')!, 'SIGKILL')
@@ -298,7 +389,7 @@ export function holdWhatStaysUp(): void {
         expect(await say('four')).toMatchObject({ ok: true })
       })
 
-      test('one that dies in its very first turn fails it with what became of it', async () => {
+      test('a process that dies in its first turn fails it with the reason', async () => {
         const { say } = await conversation()
         const died = await say('[[die]] one')
         expect(died).toMatchObject({
@@ -308,9 +399,11 @@ export function holdWhatStaysUp(): void {
         })
       })
 
-      test('conversations side by side do not hear each other', async () => {
-        const talks = await Promise.all([conversation(), conversation(), conversation()])
-        const said = await Promise.all(talks.map(async ({ say }, i) => [await say(`a${i}`), await say(`b${i}`)]))
+      test('parallel conversations do not see each other', async () => {
+        const conversations = await Promise.all([conversation(), conversation(), conversation()])
+        const said = await Promise.all(
+          conversations.map(async ({ say }, i) => [await say(`a${i}`), await say(`b${i}`)]),
+        )
         for (const [i, ends] of said.entries())
           for (const [n, end] of ends.entries())
             expect(end).toMatchObject({ ok: true, text: expect.stringMatching(`turn ${n + 1}: ${'ab'[n]}${i}`) })
@@ -321,8 +414,7 @@ export function holdWhatStaysUp(): void {
 
 export function holdDialects(): void {
   describe.each(clis)('the dialect %s', name => {
-    // Feature: multi-cli-backend, Property 8: Non-zero exit code produces error result
-    test('any non-zero exit with any stderr is an error that carries the stderr, cut and scrubbed', () => {
+    test('any non-zero exit with any stderr, after any lines, is an error that carries the stderr', () => {
       const dialect = dialects.find(one => one.name === name)!
       fc.assert(
         fc.property(
@@ -341,7 +433,7 @@ export function holdDialects(): void {
       )
     })
 
-    test('the environment of the child is made from nothing', () => {
+    test('the child gets only the variables it needs', () => {
       const dialect = dialects.find(one => one.name === name)!
       const own = dialect.ownVariables[0]!.replace('*', 'X')
       fc.assert(
@@ -360,7 +452,7 @@ export function holdDialects(): void {
             extra: { EXTRA: 'yes' },
             scrub: text => text,
             pool: null,
-            scratch: openScratch(join(home, 'runs')),
+            tempDirs: createTempDirs(join(home, 'runs')),
           })
           expect(env).toMatchObject({ PATH: '/bin', [own]: 'yes', NAMED: 'yes', EXTRA: 'yes' })
           expect(Object.values(env)).not.toContain('no')
@@ -370,7 +462,7 @@ export function holdDialects(): void {
       )
     })
 
-    test('whatever a program writes, the reader never throws and says at most one end', () => {
+    test('for any output, the reader never throws and reports at most one end', () => {
       const dialect = dialects.find(one => one.name === name)!
       const line = fc.oneof(
         fc.string(),

@@ -1,15 +1,15 @@
 // What every chat must hold, looped over the registry, each against the real far side of its platform.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/app/clock.ts'
+import { systemClock } from '../../src/app/system-clock.ts'
 import type { ChatAdapter, Outgoing, Posted } from '../../src/base/chat.ts'
 import type { EventSink, NewEvent, Place } from '../../src/base/event.ts'
-import { chats } from '../../src/chat/index.ts'
+import { createWebchat, remoteChats } from '../../src/chat/index.ts'
 import { openHttp } from '../../src/ui/index.ts'
 import { type Channel, openDiscord } from '../fakes/discord/index.ts'
-import { noPairing } from '../fakes/no-pairing.ts'
+import { fakeHttp } from '../fakes/http-options.ts'
 import { type Client, connect } from '../harness/client.ts'
 import { token } from '../harness/gateway.ts'
 
@@ -31,9 +31,9 @@ interface Platform {
   close(): Promise<void>
 }
 
-const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
+const platforms: Record<'webchat' | keyof typeof remoteChats, () => Promise<Platform>> = {
   async webchat() {
-    const chat = chats.webchat({
+    const chat = createWebchat({
       attach: async () => null,
       refuse: async (_, why) => ({ type: 'refused', why, reason: why }),
       change: async () => ({ changed: false, reason: 'too late' }),
@@ -44,6 +44,7 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
         throw error
       },
       waiting: async () => [],
+      positions: () => [],
       history: () => ({ messages: [], older: null }),
       final: () => null,
       onFinal: () => undefined,
@@ -51,24 +52,8 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
       wasCancelled: () => false,
     })
     const stop = new AbortController()
-    const root = resolve(import.meta.dirname, '../..')
     const http = await openHttp(
-      {
-        host: '127.0.0.1',
-        port: 0,
-        token,
-        webDir: join(root, 'web'),
-        modulesDir: join(root, 'node_modules'),
-        version: '0',
-        ready: () => true,
-        status: async () => ({}),
-        metrics: async () => '',
-        connect: chat.connect,
-        newConversation: () => 'new',
-        message: chat.message,
-        pairing: noPairing,
-        warn: () => undefined,
-      },
+      fakeHttp({ address: { token }, webchat: { connect: chat.connect, message: chat.message } }),
       stop.signal,
     )
     const clients = new Map<string, Client>()
@@ -107,25 +92,31 @@ const platforms: Record<keyof typeof chats, () => Promise<Platform>> = {
     const discord = await openDiscord()
     const workspace = await mkdtemp(join(tmpdir(), 'aetheel-contract-'))
     const kept = new Map<string, string>()
-    const chat = await chats.discord({
-      ...{ token: discord.token, api: discord.url, messageContent: true, opensThreads: false, workspace },
-      ...{ catchUpMs: 0, fileOver: 12_000, commands: [], completes: [], clock: systemClock, chance: Math.random },
-      memory: {
-        get: name => kept.get(name) ?? null,
-        put: (name, value) => void (value === null ? kept.delete(name) : kept.set(name, value)),
-        list: prefix => [...kept].filter(([name]) => name.startsWith(prefix)).map(([name, value]) => ({ name, value })),
+    const options = {
+      ...{ enabled: true, botToken: discord.token, api: discord.url, messageContent: true, threads: 'off' as const },
+      ...{ catchupMaxAge: 0, fileOver: 12_000 },
+    }
+    const chat = await remoteChats.discord.open(
+      { discord: options },
+      {
+        ...{ clock: systemClock, chance: Math.random },
+        workspace: { dir: workspace, readFile: async () => null },
+        commands: { list: [], completes: [], suggest: () => [] },
+        people: { knows: () => true, known: () => [] },
+        deliveries: { put: async () => undefined, isUnderway: () => false, sent: () => undefined },
+        memory: {
+          get: name => kept.get(name) ?? null,
+          put: (name, value) => void (value === null ? kept.delete(name) : kept.set(name, value)),
+          list: prefix =>
+            [...kept].filter(([name]) => name.startsWith(prefix)).map(([name, value]) => ({ name, value })),
+        },
+        emit: () => undefined,
+        change: async () => ({ changed: false, reason: 'too late' }),
+        broke: error => {
+          throw error
+        },
       },
-      tell: () => undefined,
-      suggest: () => [],
-      change: async () => ({ changed: false, reason: 'too late' }),
-      knows: () => true,
-      write: async () => undefined,
-      sent: () => undefined,
-      readFile: async () => null,
-      broke: error => {
-        throw error
-      },
-    })
+    )
     const rooms = new Map<string, Channel>()
     const room = (conversation: string) => {
       const found = rooms.get(conversation)
@@ -170,7 +161,7 @@ afterEach(async () => {
   for (const platform of opened.splice(0)) await platform.close()
 })
 
-describe.each(Object.keys(chats) as (keyof typeof chats)[])('the chat %s', name => {
+describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s', name => {
   const open = async () => {
     const platform = await platforms[name]()
     opened.push(platform)

@@ -24,11 +24,11 @@ describe('edited by somebody else', () => {
     const before = cronFile(cron('a', '* * * * *'))
     await work.write('agents.md', before)
     let approved: string | undefined
-    const keeper = {
+    const fileGuard = {
       approved: (file: string) => (file === 'agents.md' ? approved : undefined),
       edit: async () => ({ ok: false, why: 'not here' }) as const,
     }
-    const { jobs } = await work.start({ keeper })
+    const { jobs } = await work.start({ fileGuard })
     approved = before
     await work.write('agents.md', cronFile(cron('evil', '* * * * *')))
     expect((await jobs.list()).jobs.map(({ name }) => name)).toEqual(['a'])
@@ -273,7 +273,7 @@ describe('edited by us', () => {
     await writeFile(join(work.dir, 'notes/beats.md'), beat('b', 600))
     await symlink('notes/beats.md', join(work.dir, 'heartbeat.md'))
     const { jobs } = await work.start()
-    expect(await jobs.remove('a')).toMatchObject({ ok: false, why: expect.stringContaining('out of the workspace') })
+    expect(await jobs.remove('a')).toMatchObject({ ok: false, why: expect.stringContaining('outside the workspace') })
     expect(await readFile(outside, 'utf8')).toContain('### a')
     expect(await jobs.remove('b')).toMatchObject({ ok: true })
     expect(await readFile(join(work.dir, 'notes/beats.md'), 'utf8')).not.toContain('## b')
@@ -343,7 +343,7 @@ describe('for one time', () => {
     await work.time.pass(3 * hour)
     expect(work.fired()).toHaveLength(1)
     expect(work.troubles()).toHaveLength(1)
-    expect(work.troubles()[0]).toContain('cannot be taken out')
+    expect(work.troubles()[0]).toContain('cannot be removed')
   })
 })
 

@@ -5,7 +5,7 @@ import type { EventSink, NewEvent } from '../../src/base/event.ts'
 import type { When } from '../../src/base/jobs.ts'
 import { nextRuns } from '../../src/clock/due.ts'
 import { openLanes } from '../../src/lanes/index.ts'
-import { openShelf } from '../../src/store/index.ts'
+import { createQueueStore } from '../../src/store/index.ts'
 import { beat, cron, cronFile, jobsWorkspace } from '../harness/jobs.ts'
 
 const second = 1000
@@ -31,7 +31,7 @@ describe('firing', () => {
         what: { kind: 'cron', name: 'briefing', instruction: 'Do briefing.' },
         replyTo: { chat: 'test', conversation: '42' },
         source: 'cron',
-        wish: { backend: 'codex', model: 'gpt-5' },
+        modelOverride: { backend: 'codex', model: 'gpt-5' },
       },
       {
         key: 'heartbeat:inbox@2026-11-16T09:00:00.000Z',
@@ -39,7 +39,7 @@ describe('firing', () => {
         what: { kind: 'heartbeat', name: 'inbox', instruction: 'Do inbox.' },
         replyTo: null,
         source: 'heartbeat',
-        wish: { backend: null, model: 'anthropic/claude' },
+        modelOverride: { backend: null, model: 'anthropic/claude' },
       },
     ])
   })
@@ -77,6 +77,23 @@ describe('firing', () => {
     await work.time.pass(hour)
     expect(work.events).toHaveLength(200 * 12)
     expect(new Set(work.events.map(({ key }) => key)).size).toBe(200 * 12)
+  })
+
+  test.each([
+    ['changed', cronFile(cron('a', '0 9 * * *', 'Skip-if-unchanged: command look', 'Channel: 7'))],
+    ['removed', cronFile(cron('b', '0 0 1 1 *'))],
+  ])('a job that was %s while its check ran does not fire as it was', async (_, edited) => {
+    await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
+    await work.write('agents.md', cronFile(cron('a', '0 9 * * *', 'Skip-if-unchanged: command look')))
+    const { jobs } = await work.start({
+      async run() {
+        await work.write('agents.md', edited)
+        await jobs.list()
+        return { ok: true, output: 'news' }
+      },
+    })
+    await work.time.pass(5 * minute)
+    expect(work.events.filter(({ replyTo }) => replyTo === null)).toEqual([])
   })
 
   test('what is refused is tried again a minute later, while no newer time is due', async () => {
@@ -158,6 +175,53 @@ describe('time that is not even', () => {
     return work.fired().map(iso => iso.slice(11, 16))
   }
 
+  test('without heartbeat.md that is told once while it lasts, and cron jobs go on', async () => {
+    await using space = await jobsWorkspace('2026-11-16T08:00:30Z')
+    await space.write('agents.md', cronFile(cron('tick', '* * * * *')))
+    await space.start()
+    const missing = () => space.told.filter(({ type }) => type === 'heartbeats-missing')
+    await space.time.pass(120_000)
+    expect(missing()).toEqual([{ type: 'heartbeats-missing', file: 'heartbeat.md' }])
+    expect(space.fired('tick')).toHaveLength(2)
+    await space.write('heartbeat.md', beat('pulse', 60))
+    await space.time.pass(120_000)
+    expect(space.fired('pulse').length).toBeGreaterThan(0)
+    expect(missing()).toHaveLength(1)
+  })
+
+  test('heartbeats that are switched off pause without a word, are silent where that is wanted, and do not catch up', async () => {
+    await using space = await jobsWorkspace('2026-11-16T08:00:30Z')
+    await space.write('agents.md', cronFile(cron('tick', '* * * * *', 'Channel: c')))
+    await space.write('heartbeat.md', beat('pulse', 60, 'Channel: c'))
+    let heartbeats = { enabled: true, silent: false }
+    const { jobs } = await space.start({ heartbeats: () => heartbeats })
+    await space.time.pass(180_000)
+    const before = space.fired('pulse').length
+    expect(before).toBeGreaterThan(1)
+    heartbeats = { enabled: false, silent: false }
+    await space.time.pass(600_000)
+    expect(space.fired('pulse')).toHaveLength(before)
+    expect(space.fired('tick')).toHaveLength(13)
+    expect((await jobs.list()).jobs.map(({ name, paused }) => [name, paused])).toEqual([
+      ['pulse', true],
+      ['tick', false],
+    ])
+    expect(await jobs.pause('pulse', false)).toMatchObject({
+      ok: false,
+      why: expect.stringContaining('heartbeat.enabled'),
+    })
+    heartbeats = { enabled: true, silent: true }
+    await space.time.pass(190_000)
+    const after = space.events.filter(({ what }) => what.kind === 'heartbeat').slice(before)
+    expect(after.length).toBeGreaterThan(0)
+    expect(after.length).toBeLessThan(4)
+    expect(after.map(({ replyTo }) => replyTo)).toEqual(after.map(() => null))
+    expect((await jobs.list()).jobs.map(({ name, answersTo }) => [name, answersTo])).toEqual([
+      ['pulse', null],
+      ['tick', 'test:c'],
+    ])
+  })
+
   test('a machine that slept catches up once, or not, as the job says', async () => {
     // 09:30 to 14:30.
     expect(await missed('once', 5 * hour)).toEqual(['09:00', '14:00', '15:00'])
@@ -198,21 +262,46 @@ describe('time that is not even', () => {
   test('a clock that is put back fires nothing twice, and goes on', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:30:00Z')
     await work.write('agents.md', cronFile(cron('a', '*/10 * * * *')))
-    const all: NewEvent[] = []
-    const gateway = await work.start({}, async event => {
-      all.push(event)
-      return { type: 'accepted', id: all.length, position: 0 }
-    })
+    const gateway = await work.start()
     await work.time.pass(hour)
     work.time.jump(-hour)
     await work.time.pass(1.5 * hour)
-    expect(new Set(all.map(({ key }) => key)).size).toBe(all.length)
-    expect(all.at(-1)?.key).toBe('cron:a@2026-11-16T10:00:00.000Z')
-    // Far: the marks are of a clock that was wrong, and the inbox knows what came.
+    expect(work.fired()).toEqual(
+      ['08:40', '08:50', '09:00', '09:10', '09:20', '09:30', '09:40', '09:50', '10:00'].map(at16),
+    )
     work.time.jump(-3 * day)
     await work.time.pass(hour)
-    expect(all.at(-1)?.key).toBe('cron:a@2026-11-13T11:00:00.000Z')
+    expect(work.fired().at(-1)).toBe('2026-11-13T11:00:00.000Z')
     await gateway.stop()
+  })
+
+  for (const restarts of [false, true])
+    test(`a clock that was 90 minutes ahead and is put right silences nothing, which is told${restarts ? ', also after a restart' : ''}`, async () => {
+      await using work = await jobsWorkspace('2026-11-16T09:55:00Z', 'a.db')
+      await work.write('agents.md', cronFile(cron('a', '*/30 * * * *')))
+      await work.write('heartbeat.md', beat('b', 1800))
+      const gateway = await work.start()
+      work.time.jump(1.5 * hour)
+      await work.time.pass(6 * minute)
+      expect(work.fired('a')).toEqual(['11:00', '11:30'].map(at16))
+      if (restarts) await gateway.stop()
+      work.time.jump(-1.5 * hour)
+      if (restarts) await work.start()
+      await work.time.pass(2 * hour)
+      expect(work.fired('a')).toEqual(['11:00', '11:30', '10:30', '12:00'].map(at16))
+      expect(work.fired('b').length).toBeGreaterThanOrEqual(4)
+      expect(work.troubles()).toEqual([expect.stringMatching(/^the clock: was at least 8\d minutes ahead.* 2 jobs/)])
+    })
+
+  test('a clock that is put back a little is no news', async () => {
+    await using work = await jobsWorkspace('2026-11-16T09:59:50Z')
+    await work.write('agents.md', cronFile(cron('a', '* * * * *')))
+    await work.start()
+    await work.time.pass(minute)
+    work.time.jump(-30_000)
+    await work.time.pass(2 * minute)
+    expect(work.fired()).toEqual(['10:00', '10:01', '10:02'].map(at16))
+    expect(work.troubles()).toEqual([])
   })
 
   test('a far jump back and the same days again: each due time is one event', async () => {
@@ -225,6 +314,8 @@ describe('time that is not even', () => {
     expect(work.fired().map(iso => iso.slice(11, 13))).toEqual(['09', '10', '11', '12', '13', '14'])
   })
 })
+
+const at16 = (time: string) => `2026-11-16T${time}:00.000Z`
 
 describe('one due time, one event', () => {
   test('killed between the sink and the mark', async () => {
@@ -250,10 +341,10 @@ describe('one due time, one event', () => {
   test('two that race for it over one shelf', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z', 'a.db')
     await work.write('agents.md', cronFile(cron('a', '*/5 * * * *'), cron('b', '*/5 * * * *')))
-    const shelf = openShelf(work.db, work.time.clock)
+    const queueStore = createQueueStore(work.db, work.time.clock)
     const open = () =>
-      openLanes<NewEvent>(shelf, work.time.clock, {
-        ...{ box: 'in', atOnce: 5, maxDepth: 1000, busy: 'queue', collect: false, taking: 'durably', maxAttempts: 3 },
+      openLanes<NewEvent>(queueStore, work.time.clock, {
+        ...{ queue: 'in', atOnce: 5, maxDepth: 1000, busy: 'queue', collect: false, taking: 'durably', maxAttempts: 3 },
         giveUp: () => ({ type: 'failed', why: 'set aside' }),
         broke: () => ({ type: 'failed', why: 'broke' }),
         stuck: error => {
@@ -273,7 +364,7 @@ describe('one due time, one event', () => {
     await work.time.pass(hour + minute)
     expect(answers).toContain('duplicate')
     expect(answers.filter(answer => answer === 'accepted')).toHaveLength(2 * 13)
-    expect(shelf.counts('in').received).toBe(2 * 13)
+    expect(queueStore.counts('in').received).toBe(2 * 13)
   })
 
   const schedules = fc.oneof(

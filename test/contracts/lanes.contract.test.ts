@@ -3,24 +3,24 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/app/clock.ts'
-import type { Happening } from '../../src/base/event.ts'
-import type { Outcome, Shelf, Taken } from '../../src/base/lanes.ts'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { systemClock } from '../../src/app/system-clock.ts'
+import type { EventPayload } from '../../src/base/event.ts'
+import type { Outcome, QueueStore, Taken } from '../../src/base/lanes.ts'
 import type { Clock } from '../../src/base/time.ts'
 import { type LaneRules, openLanes } from '../../src/lanes/index.ts'
-import { openDatabase, openShelf } from '../../src/store/index.ts'
+import { createQueueStore, openDatabase } from '../../src/store/index.ts'
 
 interface Opened {
-  readonly shelf: Shelf & { counts(box: 'in' | 'out'): Record<string, number> }
+  readonly queueStore: QueueStore & { counts(queue: 'in' | 'out'): Record<string, number> }
   close(): Promise<void>
 }
 
 /** Each opens the shelf kept under `dir`, as a new process would. */
-const shelves: Record<string, (dir: string, clock: Clock) => Opened> = {
+const queueStores: Record<string, (dir: string, clock: Clock) => Opened> = {
   sqlite(dir, clock) {
     const db = openDatabase(join(dir, 'lanes.db'))
-    return { shelf: openShelf(db, clock) as unknown as Opened['shelf'], close: db.close }
+    return { queueStore: createQueueStore(db, clock) as unknown as Opened['queueStore'], close: db.close }
   },
 }
 
@@ -36,7 +36,7 @@ afterEach(() => {
 })
 
 const rules = <Item>(given: Partial<LaneRules<Item>> = {}): LaneRules<Item> => ({
-  box: 'in',
+  queue: 'in',
   atOnce: 5,
   maxDepth: 1000,
   busy: 'queue',
@@ -52,12 +52,19 @@ const rules = <Item>(given: Partial<LaneRules<Item>> = {}): LaneRules<Item> => (
 })
 
 const done: Outcome = { type: 'done' }
+/** A round of the loop at a time, and not for ever. */
+const until = async (so: () => boolean) => {
+  for (let rounds = 0; !so(); rounds++) {
+    if (rounds > 20_000) throw new Error('it never came to that')
+    await new Promise(setImmediate)
+  }
+}
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
-describe.each(Object.keys(shelves))('lanes on %s', name => {
+describe.each(Object.keys(queueStores))('lanes on %s', name => {
   const open = async <Item>(given: Partial<LaneRules<Item>> = {}, dir = folder(), clock: Clock = systemClock) => {
-    const opened = shelves[name]!(dir, clock)
-    const lanes = await openLanes<Item>(opened.shelf, clock, rules<Item>(given))
+    const opened = queueStores[name]!(dir, clock)
+    const lanes = await openLanes<Item>(opened.queueStore, clock, rules<Item>(given))
     const stop = new AbortController()
     let working: Promise<void> = Promise.resolve()
     return {
@@ -79,10 +86,10 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
   test('a lane runs in order of arrival and never two at a time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(fc.nat(3), fc.nat(2)), { minLength: 1, maxLength: 25 }), async tasks => {
-        const box = await open<number>()
+        const queue = await open<number>()
         const order = new Map<string, number[]>()
         const busy = new Set<string>()
-        box.work(async ({ lane, item }) => {
+        queue.work(async ({ lane, item }) => {
           expect(busy.has(lane)).toBe(false)
           busy.add(lane)
           order.set(lane, [...(order.get(lane) ?? []), item])
@@ -90,12 +97,12 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
           busy.delete(lane)
           return done
         })
-        await Promise.all(tasks.map(([lane], i) => box.lanes.put(`lane-${lane}`, `key-${i}`, i)))
-        await box.lanes.drain()
+        await Promise.all(tasks.map(([lane], i) => queue.lanes.put(`lane-${lane}`, `key-${i}`, i)))
+        await queue.lanes.drain()
         for (const [lane, seen] of order)
           expect(seen).toEqual(tasks.flatMap(([of], i) => (`lane-${of}` === lane ? [i] : [])))
         expect([...order.values()].flat()).toHaveLength(tasks.length)
-        await box.end()
+        await queue.end()
       }),
       { numRuns: 100 },
     )
@@ -105,29 +112,30 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
   test('a new conversation is refused as busy while the limit is reached, and one under way is not', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 4 }), async (atOnce, more) => {
-        const box = await open<number>({ atOnce, busy: 'reject' })
+        const queue = await open<number>({ atOnce, busy: 'reject' })
         const gate = Promise.withResolvers<void>()
         let begun = 0
-        box.work(async () => {
+        queue.work(async () => {
           begun++
           await gate.promise
           return done
         })
-        for (let i = 0; i < atOnce; i++) expect((await box.lanes.put(`lane-${i}`, `key-${i}`, i)).type).toBe('accepted')
+        for (let i = 0; i < atOnce; i++)
+          expect((await queue.lanes.put(`lane-${i}`, `key-${i}`, i)).type).toBe('accepted')
         for (let i = 0; i < more; i++)
-          expect(await box.lanes.put(`new-${i}`, `new-${i}`, i)).toMatchObject({ type: 'refused', why: 'busy' })
-        expect(await box.lanes.put('lane-0', 'second', 9)).toMatchObject({ type: 'accepted', position: 1 })
+          expect(await queue.lanes.put(`new-${i}`, `new-${i}`, i)).toMatchObject({ type: 'refused', why: 'busy' })
+        expect(await queue.lanes.put('lane-0', 'second', 9)).toMatchObject({ type: 'accepted', position: 1 })
         await pause(1)
         expect(begun).toBe(atOnce)
         gate.resolve()
-        await box.lanes.drain()
+        await queue.lanes.drain()
         expect(begun).toBe(atOnce + 1)
-        expect(box.shelf.counts('in')).toMatchObject({
+        expect(queue.queueStore.counts('in')).toMatchObject({
           received: atOnce + more + 1,
           answered: atOnce + 1,
           refused: more,
         })
-        await box.end()
+        await queue.end()
       }),
       { numRuns: 100 },
     )
@@ -135,7 +143,14 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
 
   // Feature: discord-claude-gateway, Property 15: Event queue accepts all event types with monotonic IDs
   test('all kinds of events are accepted, with strictly growing ids and times that never go back', async () => {
-    const kinds = ['message', 'heartbeat', 'cron', 'hook', 'webhook', 'report'] as const satisfies Happening['kind'][]
+    const kinds = [
+      'message',
+      'heartbeat',
+      'cron',
+      'hook',
+      'webhook',
+      'report',
+    ] as const satisfies EventPayload['kind'][]
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.constantFrom(...kinds), fc.integer({ min: -5000, max: 5000 })), {
@@ -145,15 +160,15 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
         async events => {
           let wall = 1_700_000_000_000
           const clock: Clock = { ...systemClock, now: () => wall }
-          const box = await open<{ kind: string }>({}, folder(), clock)
+          const queue = await open<{ kind: string }>({}, folder(), clock)
           const ids: number[] = []
           for (const [i, [kind, jump]] of events.entries()) {
             wall += jump // the wall clock goes backwards as it likes
-            const put = await box.lanes.put('one', `key-${i}`, { kind })
+            const put = await queue.lanes.put('one', `key-${i}`, { kind })
             expect(put.type).toBe('accepted')
             if (put.type === 'accepted') ids.push(put.id)
           }
-          const waiting = await box.lanes.waiting()
+          const waiting = await queue.lanes.waiting()
           expect(waiting.map(one => one.id)).toEqual(ids)
           expect(waiting.map(one => one.item.kind)).toEqual(events.map(([kind]) => kind))
           for (const [i, one] of waiting.entries()) {
@@ -162,7 +177,7 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
             expect(one.id).toBeGreaterThan(before.id)
             expect(one.at).toBeGreaterThanOrEqual(before.at)
           }
-          await box.end()
+          await queue.end()
         },
       ),
       { numRuns: 100 },
@@ -173,91 +188,186 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
   test('with one lane at a time, everything runs in the exact order of arrival, one after the other', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(4), { minLength: 1, maxLength: 20 }), async lanesOf => {
-        const box = await open<number>({ atOnce: 1 })
+        const queue = await open<number>({ atOnce: 1 })
         const log: string[] = []
-        for (const [i, lane] of lanesOf.entries()) await box.lanes.put(`lane-${lane}`, `key-${i}`, i)
-        box.work(async ({ item }) => {
+        for (const [i, lane] of lanesOf.entries()) await queue.lanes.put(`lane-${lane}`, `key-${i}`, i)
+        queue.work(async ({ item }) => {
           log.push(`begin ${item}`)
           await pause(0)
           log.push(`end ${item}`)
           return done
         })
-        await box.lanes.drain()
+        await queue.lanes.drain()
         expect(log).toEqual(lanesOf.flatMap((_, i) => [`begin ${i}`, `end ${i}`]))
-        await box.end()
+        await queue.end()
       }),
       { numRuns: 100 },
     )
   })
 
   // Feature: discord-claude-gateway, Property 17: Event queue depth rejection
+  test('at its depth a queue refuses whatever comes, says how deep it is, and stays as deep', async () => {
+    const waitingLanes = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 12 })
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 6 }), waitingLanes, async (maxDepth, lanes) => {
+        const queue = await open<string>({ atOnce: 1, maxDepth, busy: 'queue' })
+        for (const [i, lane] of lanes.entries()) {
+          const put = await queue.lanes.put(lane, `k${i}`, 'x')
+          if (i < maxDepth) expect(put).toMatchObject({ type: 'accepted' })
+          else expect(put).toEqual({ type: 'refused', why: 'full', depth: maxDepth })
+          expect(queue.lanes.depth().waiting).toBe(Math.min(i + 1, maxDepth))
+        }
+        // What is there already is no new event, however full it is.
+        expect(await queue.lanes.put(lanes[0] ?? 'a', 'k0', 'x')).toMatchObject({ type: 'duplicate' })
+        await queue.end()
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('the room that something took is free again when it ran, was cancelled, or could not be stored', async () => {
+    const queue = await open<string>({ atOnce: 1, maxDepth: 2, busy: 'queue' })
+    let n = 0
+    const fill = async () => {
+      for (const type of ['accepted', 'accepted', 'refused'])
+        expect(await queue.lanes.put('a', `k${++n}`, 'x')).toMatchObject({ type })
+    }
+    await fill()
+    expect(await queue.lanes.cancel('a')).toEqual(['k1', 'k2'])
+    await fill()
+    const gate = Promise.withResolvers<void>()
+    let ran = 0
+    queue.work(async () => {
+      ran++
+      await gate.promise
+      return done
+    })
+    // One of the two runs, so there is room for another.
+    await vi.waitFor(() => expect(ran).toBe(1))
+    expect(await queue.lanes.put('a', 'more', 'x')).toMatchObject({ type: 'accepted' })
+    expect(await queue.lanes.put('a', 'too much', 'x')).toMatchObject({ type: 'refused', why: 'full', depth: 2 })
+    gate.resolve()
+    await queue.lanes.drain()
+    expect(ran).toBe(3)
+    expect(queue.lanes.depth()).toMatchObject({ waiting: 0, running: 0 })
+    await queue.end()
+  })
+
   test('a storm in the background is refused while there is still room for people', async () => {
     const background = (lane: string) => lane.startsWith('webhook:')
-    const box = await open<string>({ atOnce: 1, maxDepth: 10, busy: 'queue', background })
-    const put = async (lane: string, i: number) => (await box.lanes.put(lane, `${lane}-${i}`, 'x')).type
+    const queue = await open<string>({ atOnce: 1, maxDepth: 10, busy: 'queue', background })
+    const put = async (lane: string, i: number) => (await queue.lanes.put(lane, `${lane}-${i}`, 'x')).type
     const storm: string[] = []
     for (let i = 0; i < 20; i++) storm.push(await put('webhook:git', i))
     expect(storm.filter(type => type === 'accepted')).toHaveLength(8)
     expect([await put('webchat:a', 1), await put('webchat:a', 2), await put('webchat:a', 3)]).toEqual([
       ...['accepted', 'accepted', 'refused'],
     ])
-    await box.end()
+    await queue.end()
   })
 
   test('people go first: what runs in the background waits behind them, leaves them places and is never busy', async () => {
     const background = (lane: string) => lane.startsWith('cron:')
-    const box = await open<string>({ atOnce: 4, busy: 'reject', background })
+    const queue = await open<string>({ atOnce: 4, busy: 'reject', background })
     const gates = new Map<string, () => void>()
     const begun: string[] = []
-    box.work(({ item }) => {
+    queue.work(({ item }) => {
       begun.push(item)
       return new Promise(resolve => gates.set(item, () => resolve(done)))
     })
-    const put = (lane: string) => box.lanes.put(lane, lane, lane)
+    const put = (lane: string) => queue.lanes.put(lane, lane, lane)
     const end = async (item: string) => {
+      await vi.waitFor(() => expect(gates.has(item)).toBe(true))
       gates.get(item)?.()
-      await pause(20)
     }
+    const beginsAfter = (earlier: number, ...items: string[]) =>
+      vi.waitFor(() => expect(begun.slice(earlier)).toEqual(items))
     for (const n of [1, 2, 3, 4, 5]) expect(await put(`cron:${n}`)).toMatchObject({ type: 'accepted' })
-    await pause(20)
     // Of four places two stay free for people, and a full background is no reason to turn one away.
-    expect(begun).toEqual(['cron:1', 'cron:2'])
+    await beginsAfter(0, 'cron:1', 'cron:2')
     for (const who of ['ada', 'bob', 'cleo', 'dan']) expect(await put(who)).toMatchObject({ type: 'accepted' })
     expect(await put('eve')).toMatchObject({ type: 'refused', why: 'busy' })
     expect(await put('cron:6')).toMatchObject({ type: 'accepted' })
-    await pause(20)
-    expect(begun.slice(2)).toEqual(['ada', 'bob'])
+    await beginsAfter(2, 'ada', 'bob')
     // Older ones of the background wait; the next place goes to a person.
     await end('cron:1')
-    expect(begun.slice(4)).toEqual(['cleo'])
+    await beginsAfter(4, 'cleo')
     await end('ada')
-    expect(begun.slice(5)).toEqual(['dan'])
+    await beginsAfter(5, 'dan')
     for (const item of ['bob', 'cleo', 'dan', 'cron:2']) await end(item)
-    expect(begun.slice(6)).toEqual(['cron:3', 'cron:4'])
+    await beginsAfter(6, 'cron:3', 'cron:4')
     for (const item of ['cron:3', 'cron:4', 'cron:5', 'cron:6']) await end(item)
-    expect(begun).toHaveLength(10)
-    await box.end()
+    await vi.waitFor(() => expect(begun).toHaveLength(10))
+    await queue.end()
+  })
+
+  test('what waits in the background gets a place although people keep coming, and people go on between two of them', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (atOnce, jobs, minutesPerTurn) => {
+          let now = 1_800_000_000_000
+          const clock: Clock = { ...systemClock, now: () => now }
+          const background = (lane: string) => lane.startsWith('cron:')
+          const queue = await open<string>({ atOnce, background }, folder(), clock)
+          // As many conversations as there are places, and another message waits in each of them whenever one is answered.
+          const people = Array.from({ length: atOnce }, (_, i) => `webchat:${i}`)
+          let said = 0
+          const say = (lane: string) => queue.lanes.put(lane, `${lane}-${said++}`, lane)
+          const begun: { lane: string; at: number }[] = []
+          const running: (() => void)[] = []
+          queue.work(async ({ lane }) => {
+            begun.push({ lane, at: now })
+            if (!background(lane)) await say(lane)
+            await new Promise<void>(end => running.push(end))
+            return done
+          })
+          for (const lane of people) for (let i = 0; i < 2; i++) await say(lane)
+          const began = now
+          for (let i = 0; i < jobs; i++) await queue.lanes.put(`cron:${i}`, `cron-${i}`, 'job')
+          const isOver = () => begun.filter(({ lane }) => background(lane)).length === jobs
+          for (let steps = 0; !isOver() && steps < 100; steps++) {
+            await until(() => running.length >= atOnce)
+            now += minutesPerTurn * 60_000
+            running.shift()?.()
+            await until(() => running.length >= atOnce)
+          }
+          const late = begun.filter(({ lane }) => background(lane))
+          expect(late.map(({ lane }) => lane)).toEqual(Array.from({ length: jobs }, (_, i) => `cron:${i}`))
+          // Nobody is passed over before the job has waited for long, nor twice in a row.
+          expect(late.every(({ at }) => at - began >= 10 * 60_000)).toBe(true)
+          const order = begun.map(({ lane }) => background(lane))
+          expect(order.some((one, i) => one && order[i + 1] === true)).toBe(false)
+          const ended = queue.end()
+          const leave = setInterval(() => running.pop()?.(), 1)
+          await ended.finally(() => clearInterval(leave))
+        },
+      ),
+      { numRuns: 30 },
+    )
   })
 
   test('with one lane named, nothing else is taken up', async () => {
-    const box = await open<string>()
+    const queue = await open<string>()
     const first = new AbortController()
     const begun: string[] = []
     const handle = async ({ item }: Taken<string>) => {
       begun.push(item)
       return done
     }
-    for (const lane of ['a', 'hook:shutdown', 'b']) await box.lanes.put(lane, lane, lane)
-    const working = box.lanes.work(handle, first.signal, 'hook:shutdown')
-    await box.lanes.put('c', 'c', 'c')
+    for (const lane of ['a', 'hook:shutdown', 'b']) await queue.lanes.put(lane, lane, lane)
+    const working = queue.lanes.work(handle, first.signal, 'hook:shutdown')
+    await queue.lanes.put('c', 'c', 'c')
     await pause(20)
     expect(begun).toEqual(['hook:shutdown'])
     first.abort()
     await working
-    box.work(handle)
-    await box.lanes.drain()
+    queue.work(handle)
+    await queue.lanes.drain()
     expect(begun).toEqual(['hook:shutdown', 'a', 'b', 'c'])
-    await box.end()
+    await queue.end()
   })
 
   test('at its maximum depth the queue refuses and stays as it is', async () => {
@@ -267,57 +377,77 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
         fc.integer({ min: 1, max: 6 }),
         fc.boolean(),
         async (maxDepth, more, together) => {
-          const box = await open<number>({ maxDepth })
-          const put = (i: number) => box.lanes.put(`lane-${i % 3}`, `key-${i}`, i)
+          const queue = await open<number>({ maxDepth })
+          const put = (i: number) => queue.lanes.put(`lane-${i % 3}`, `key-${i}`, i)
           const all = Array.from({ length: maxDepth + more }, (_, i) => i)
           const answers = together ? await Promise.all(all.map(put)) : []
           if (!together) for (const i of all) answers.push(await put(i))
           expect(answers.slice(0, maxDepth).every(answer => answer.type === 'accepted')).toBe(true)
           for (const answer of answers.slice(maxDepth))
             expect(answer).toMatchObject({ type: 'refused', why: 'full', depth: maxDepth })
-          expect(box.lanes.depth().waiting).toBe(maxDepth)
-          await box.end()
+          expect(queue.lanes.depth().waiting).toBe(maxDepth)
+          await queue.end()
         },
       ),
       { numRuns: 100 },
     )
   })
 
+  test('what always waits is taken, however many places and however much room there is', async () => {
+    const alwaysWaits = (item: string) => item === 'missed'
+    const queue = await open<string>({ atOnce: 1, maxDepth: 2, busy: 'reject', alwaysWaits })
+    const gate = Promise.withResolvers<void>()
+    const order: string[] = []
+    queue.work(async ({ key }) => {
+      await gate.promise
+      order.push(key)
+      return done
+    })
+    await queue.lanes.put('ada', 'first', 'now')
+    for (let i = 0; i < 5; i++)
+      expect(await queue.lanes.put(`lane-${i}`, `missed-${i}`, 'missed')).toMatchObject({ type: 'accepted' })
+    expect(await queue.lanes.put('ada', 'second', 'now')).toMatchObject({ type: 'refused', why: 'full', depth: 5 })
+    gate.resolve()
+    await queue.lanes.drain()
+    expect(order).toEqual(['first', 'missed-0', 'missed-1', 'missed-2', 'missed-3', 'missed-4'])
+    await queue.end()
+  })
+
   test('a known key is the same item: waiting, running, finished, and even when everything is refused', async () => {
-    const box = await open<string>({ maxDepth: 1 })
-    const first = await box.lanes.put('a', 'key', 'one')
-    expect(await box.lanes.put('a', 'key', 'one')).toEqual({
+    const queue = await open<string>({ maxDepth: 1 })
+    const first = await queue.lanes.put('a', 'key', 'one')
+    expect(await queue.lanes.put('a', 'key', 'one')).toEqual({
       type: 'duplicate',
       id: first.type === 'accepted' ? first.id : -1,
     })
     const seen: string[] = []
-    box.work(async ({ item }) => {
+    queue.work(async ({ item }) => {
       seen.push(item)
       return done
     })
-    await box.lanes.drain()
-    expect((await box.lanes.put('a', 'key', 'one')).type).toBe('duplicate')
+    await queue.lanes.drain()
+    expect((await queue.lanes.put('a', 'key', 'one')).type).toBe('duplicate')
     expect(seen).toEqual(['one'])
-    await box.end()
+    await queue.end()
   })
 
   test('what ran when the process died waits again, is told so, and after three attempts it is set aside', async () => {
     const dir = folder()
     const seen: unknown[] = []
     for (let life = 1; life <= 3; life++) {
-      const box = await open<string>({}, dir)
-      if (life === 1) await box.lanes.put('a', 'deadly', 'x')
+      const queue = await open<string>({}, dir)
+      if (life === 1) await queue.lanes.put('a', 'deadly', 'x')
       const taken = Promise.withResolvers<void>()
-      box.work(async ({ attempt, interrupted }) => {
+      queue.work(async ({ attempt, interrupted }) => {
         seen.push([attempt, interrupted])
         taken.resolve()
         return new Promise(() => undefined)
       })
       await taken.promise
-      await box.close() // as if killed: nothing is settled
+      await queue.close() // as if killed: nothing is settled
     }
     const aside: string[] = []
-    const box = await open<string>(
+    const queue = await open<string>(
       {
         giveUp: ({ key, attempt }) => {
           aside.push(`${key} ${attempt}`)
@@ -327,12 +457,12 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
       dir,
     )
     const others: string[] = []
-    await box.lanes.put('a', 'harmless', 'y')
-    box.work(async ({ key }) => {
+    await queue.lanes.put('a', 'harmless', 'y')
+    queue.work(async ({ key }) => {
       others.push(key)
       return done
     })
-    await box.lanes.drain()
+    await queue.lanes.drain()
     expect(seen).toEqual([
       [1, false],
       [2, true],
@@ -340,177 +470,221 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
     ])
     expect(aside).toEqual(['deadly 4'])
     expect(others).toEqual(['harmless'])
-    expect(box.shelf.counts('in')).toMatchObject({ received: 2, answered: 1, failed: 1 })
-    await box.end()
+    expect(queue.queueStore.counts('in')).toMatchObject({ received: 2, answered: 1, failed: 1 })
+    await queue.end()
   })
 
   test('a put-off item keeps its place at the head of its lane and comes back at its time, with its retries counted', async () => {
-    const box = await open<string>()
+    const queue = await open<string>()
     const seen: string[] = []
-    box.work(async ({ key, retries, attempt }) => {
+    queue.work(async ({ key, retries, attempt }) => {
       seen.push(`${key} ${retries} ${attempt}`)
       return key === 'first' && retries < 2 ? { type: 'later', at: systemClock.now() + 20, retry: true } : done
     })
-    await box.lanes.put('a', 'first', '')
-    await box.lanes.put('a', 'second', '')
-    await box.lanes.put('b', 'other', '')
-    await box.lanes.drain()
+    await queue.lanes.put('a', 'first', '')
+    await queue.lanes.put('a', 'second', '')
+    await queue.lanes.put('b', 'other', '')
+    await queue.lanes.drain()
     expect(seen.filter(one => !one.startsWith('other'))).toEqual(['first 0 1', 'first 1 1', 'first 2 1', 'second 0 1'])
     expect(seen.indexOf('other 0 1')).toBeLessThan(2)
-    await box.end()
+    await queue.end()
   })
 
   test('a clock that is set back does not keep what was put off from coming back', async () => {
     let behind = 0
     const clock: Clock = { ...systemClock, now: () => systemClock.now() - behind }
-    const box = await open<string>({}, folder(), clock)
+    const queue = await open<string>({}, folder(), clock)
     let tries = 0
-    box.work(async ({ retries }) => {
+    queue.work(async ({ retries }) => {
       tries++
       return retries === 0 ? { type: 'later', at: clock.now() + 60, retry: true } : done
     })
-    await box.lanes.put('a', 'k', 'x')
-    await pause(20)
+    await queue.lanes.put('a', 'k', 'x')
+    await vi.waitFor(() => expect(tries).toBe(1))
     behind = 3_600_000
-    await box.lanes.drain()
+    await queue.lanes.drain()
     expect(tries).toBe(2)
-    await box.end()
+    await queue.end()
   })
 
-  test('an interrupted item is told so until it has come to an end, also after a pause', async () => {
+  test('after a restart with a clock that was set back, what was put off waits no longer than was meant', async () => {
+    let behind = 0
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() - behind }
     const dir = folder()
-    const box = await open<string>({}, dir)
-    box.work(() => new Promise(() => undefined))
-    await box.lanes.put('a', 'k', 'x')
-    await pause(20)
-    await box.close()
+    const first = await open<string>({}, dir, clock)
+    const tried = new Set<string>()
+    first.work(async ({ key }) => {
+      tried.add(key)
+      return { type: 'later', at: clock.now() + (key === 'soon' ? 60 : 3 * 86_400_000), retry: true }
+    })
+    await first.lanes.put('a', 'soon', 'x')
+    await first.lanes.put('b', 'parked', 'x')
+    await vi.waitFor(() => expect(tried.size).toBe(2))
+    await first.end()
+    behind = 86_400_000
+    const next = await open<string>({}, dir, clock)
+    const seen: string[] = []
+    next.work(async ({ key }) => {
+      seen.push(key)
+      return done
+    })
+    await expect.poll(() => seen, { timeout: 5000 }).toEqual(['soon'])
+    const [parked] = await next.lanes.waiting('b')
+    expect(Math.round((parked!.notBefore - clock.now()) / 60_000)).toBe(3 * 24 * 60)
+    await next.end()
+    // A clock that is right again changes nothing about a long wait.
+    behind = 0
+    const last = await open<string>({}, dir, clock)
+    expect((await last.lanes.waiting('b'))[0]?.notBefore).toBe(parked!.notBefore)
+    await last.end()
+  })
+
+  test('an item that was cut off is told so once: a retry after that knows only that it was put off', async () => {
+    const dir = folder()
+    const queue = await open<string>({}, dir)
+    const begun = Promise.withResolvers<void>()
+    queue.work(() => {
+      begun.resolve()
+      return new Promise(() => undefined)
+    })
+    await queue.lanes.put('a', 'k', 'x')
+    await begun.promise
+    await queue.close()
     const next = await open<string>({}, dir)
-    const seen: boolean[] = []
-    next.work(async ({ interrupted, retries }) => {
-      seen.push(interrupted)
-      return retries === 0 ? { type: 'later', at: 0, retry: true } : done
+    const seen: { interrupted: boolean; putOff: boolean }[] = []
+    next.work(async ({ interrupted, putOff }) => {
+      seen.push({ interrupted, putOff })
+      return seen.length < 3 ? { type: 'later', at: 1, retry: seen.length === 2 } : done
     })
     await next.lanes.drain()
-    expect(seen).toEqual([true, true])
+    expect(seen).toEqual([
+      { interrupted: true, putOff: false },
+      { interrupted: false, putOff: true },
+      { interrupted: false, putOff: true },
+    ])
     await next.end()
   })
 
   test('what is put off without a time sleeps over restarts until it is woken, also when the knock comes while it runs', async () => {
     const dir = folder()
-    let box = await open<string>({}, dir)
+    let queue = await open<string>({}, dir)
     let present = false
     let tries = 0
     const deliver = async (): Promise<Outcome> => {
       tries++
       return present ? done : { type: 'later', at: Number.POSITIVE_INFINITY }
     }
-    box.work(deliver)
-    await box.lanes.put('a', 'letter', 'x')
-    await box.lanes.drain()
-    await box.end()
-    box = await open<string>({}, dir)
-    box.work(deliver)
-    await box.lanes.drain()
+    queue.work(deliver)
+    await queue.lanes.put('a', 'letter', 'x')
+    await queue.lanes.drain()
+    await queue.end()
+    queue = await open<string>({}, dir)
+    queue.work(deliver)
+    await queue.lanes.drain()
     expect(tries).toBe(1)
-    await box.lanes.wake('a')
+    await queue.lanes.wake('a')
     expect(tries).toBe(2)
     present = true
-    await box.lanes.wake('a')
+    await queue.lanes.wake('a')
     expect(tries).toBe(3)
-    expect(await box.lanes.waiting()).toEqual([])
+    expect(await queue.lanes.waiting()).toEqual([])
     let knocked = false
-    await box.end()
-    box = await open<string>({}, dir)
+    await queue.end()
+    queue = await open<string>({}, dir)
     const begun = Promise.withResolvers<void>()
     const knock = Promise.withResolvers<void>()
-    box.work(async () => {
+    queue.work(async () => {
       if (knocked) return done
       begun.resolve()
       await knock.promise
       return { type: 'later', at: Number.POSITIVE_INFINITY }
     })
-    await box.lanes.put('b', 'second', 'x')
+    await queue.lanes.put('b', 'second', 'x')
     await begun.promise
     knocked = true
-    const woken = box.lanes.wake('b')
+    const woken = queue.lanes.wake('b')
     knock.resolve()
     await woken
-    expect(await box.lanes.waiting()).toEqual([])
-    await box.end()
+    expect(await queue.lanes.waiting()).toEqual([])
+    await queue.end()
   })
 
   test('what waits can be edited and cancelled, what runs cannot', async () => {
-    const box = await open<string>({ atOnce: 1 })
+    const queue = await open<string>({ atOnce: 1 })
     const gate = Promise.withResolvers<void>()
     const seen: string[] = []
-    box.work(async ({ item }) => {
+    queue.work(async ({ item }) => {
       await gate.promise
       seen.push(item)
       return done
     })
-    await box.lanes.put('a', 'running', 'r')
-    await box.lanes.put('a', 'edited', 'before')
-    await box.lanes.put('a', 'cancelled', 'c')
-    await box.lanes.put('b', 'b1', 'b1')
-    await box.lanes.put('b', 'b2', 'b2')
-    expect(await box.lanes.change('running', 'no')).toBe(false)
-    expect(await box.lanes.change('running', null)).toBe(false)
-    expect(await box.lanes.change('nobody', 'x')).toBe(false)
-    expect(await box.lanes.change('edited', 'after')).toBe(true)
-    expect(await box.lanes.change('cancelled', null)).toBe(true)
-    expect(await box.lanes.change('cancelled', null)).toBe(false)
-    expect(await box.lanes.cancel('b')).toEqual(['b1', 'b2'])
+    await queue.lanes.put('a', 'running', 'r')
+    await queue.lanes.put('a', 'edited', 'before')
+    await queue.lanes.put('a', 'cancelled', 'c')
+    await queue.lanes.put('b', 'b1', 'b1')
+    await queue.lanes.put('b', 'b2', 'b2')
+    expect(await queue.lanes.change('running', 'no')).toBe(false)
+    expect(await queue.lanes.change('running', null)).toBe(false)
+    expect(await queue.lanes.change('nobody', 'x')).toBe(false)
+    expect(await queue.lanes.change('edited', 'after')).toBe(true)
+    const positions = () => queue.lanes.positions('a').map(({ key, position }) => `${position} ${key}`)
+    expect(positions()).toEqual(['1 edited', '2 cancelled'])
+    expect(await queue.lanes.change('cancelled', null)).toBe(true)
+    expect(positions()).toEqual(['1 edited'])
+    expect(queue.lanes.positions('nobody')).toEqual([])
+    expect(await queue.lanes.change('cancelled', null)).toBe(false)
+    expect(await queue.lanes.cancel('b')).toEqual(['b1', 'b2'])
     gate.resolve()
-    await box.lanes.drain()
+    await queue.lanes.drain()
     expect(seen).toEqual(['r', 'after'])
-    expect(box.shelf.counts('in')).toMatchObject({ received: 5, answered: 2, refused: 3 })
-    await box.end()
+    expect(queue.queueStore.counts('in')).toMatchObject({ received: 5, answered: 2, refused: 3 })
+    await queue.end()
   })
 
   test('a cancellation and what follows from it are one', async () => {
-    const box = await open<string>()
-    const followUps = [{ box: 'in', lane: 'other', key: 'told', item: 'it was cancelled' } as const]
-    await box.lanes.put('a', 'one', 'x')
-    expect(await box.lanes.change('nobody', null, followUps)).toBe(false)
-    expect(await box.lanes.knows('told')).toBe(false)
-    expect(await box.lanes.change('one', null, followUps)).toBe(true)
+    const queue = await open<string>()
+    const followUps = [{ queue: 'in', lane: 'other', key: 'told', item: 'it was cancelled' } as const]
+    await queue.lanes.put('a', 'one', 'x')
+    expect(await queue.lanes.change('nobody', null, followUps)).toBe(false)
+    expect(await queue.lanes.knows('told')).toBe(false)
+    expect(await queue.lanes.change('one', null, followUps)).toBe(true)
     const heard: string[] = []
-    box.work(async ({ item }) => {
+    queue.work(async ({ item }) => {
       heard.push(item)
       return done
     })
-    await box.lanes.drain()
+    await queue.lanes.drain()
     expect(heard).toEqual(['it was cancelled'])
-    await box.end()
+    await queue.end()
   })
 
   test('with collect, what came in meanwhile is taken together, in order', async () => {
-    const box = await open<string>({ collect: true })
+    const queue = await open<string>({ collect: true })
     const gate = Promise.withResolvers<void>()
     const turns: string[][] = []
-    box.work(async ({ item, earlier }) => {
+    queue.work(async ({ item, earlier }) => {
       turns.push([...earlier.map(one => one.item), item])
       await gate.promise
       return done
     })
-    for (const item of ['1', '2', '3', '4']) await box.lanes.put('a', item, item)
+    for (const item of ['1', '2', '3', '4']) await queue.lanes.put('a', item, item)
     gate.resolve()
-    await box.lanes.drain()
+    await queue.lanes.drain()
     expect(turns).toEqual([['1'], ['2', '3', '4']])
-    expect(box.shelf.counts('in')).toMatchObject({ received: 4, answered: 4 })
-    await box.end()
+    expect(queue.queueStore.counts('in')).toMatchObject({ received: 4, answered: 4 })
+    await queue.end()
   })
 
   test('follow-ups are stored in the same commit, once, and reach the other box', async () => {
     const dir = folder()
-    const { shelf, close } = shelves[name]!(dir, systemClock)
-    const inbox = await openLanes<string>(shelf, systemClock, rules<string>())
-    const outbox = await openLanes<{ text: string }>(shelf, systemClock, rules<{ text: string }>({ box: 'out' }))
+    const { queueStore, close } = queueStores[name]!(dir, systemClock)
+    const inbox = await openLanes<string>(queueStore, systemClock, rules<string>())
+    const outbox = await openLanes<{ text: string }>(queueStore, systemClock, rules<{ text: string }>({ queue: 'out' }))
     const stop = new AbortController()
     const sent: string[] = []
     const work = [
       inbox.work(async ({ item, retries }) => {
-        const followUps = [{ box: 'out' as const, lane: 'here', key: `final of ${item}`, item: { text: item } }]
+        const followUps = [{ queue: 'out' as const, lane: 'here', key: `final of ${item}`, item: { text: item } }]
         return retries === 0 ? { type: 'later', at: 0, retry: true, followUps } : { type: 'done', followUps }
       }, stop.signal),
       outbox.work(async ({ item }) => {
@@ -530,65 +704,265 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
 
   test('a handler that throws is a visible end, and its lane goes on', async () => {
     const broke: unknown[] = []
-    const box = await open<string>({
+    const queue = await open<string>({
       broke: (_, error) => {
         broke.push(error)
         return { type: 'failed', why: 'broke' }
       },
     })
     const seen: string[] = []
-    box.work(async ({ item }) => {
+    queue.work(async ({ item }) => {
       if (item === 'bad') throw new Error('bug')
       seen.push(item)
       return done
     })
-    await box.lanes.put('a', '1', 'bad')
-    await box.lanes.put('a', '2', 'good')
-    await box.lanes.drain()
+    await queue.lanes.put('a', '1', 'bad')
+    await queue.lanes.put('a', '2', 'good')
+    await queue.lanes.drain()
     expect(broke).toHaveLength(1)
     expect(seen).toEqual(['good'])
-    await box.end()
+    await queue.end()
   })
 
   test('stop reaches what runs; an attempt that we cut off ourselves is given back', async () => {
     const dir = folder()
-    let box = await open<string>({}, dir)
+    let queue = await open<string>({}, dir)
     const begun = Promise.withResolvers<void>()
-    box.work((_, signal) => {
+    queue.work((_, signal) => {
       begun.resolve()
       return new Promise(resolve => signal.addEventListener('abort', () => resolve({ type: 'cut' })))
     })
-    expect(box.lanes.stop('a')).toBe(false)
-    await box.lanes.put('a', 'k', 'x')
+    expect(queue.lanes.stop('a')).toBe(false)
+    await queue.lanes.put('a', 'k', 'x')
     await begun.promise
-    const ended = box.end()
-    expect(box.lanes.stop('a')).toBe(true)
+    const ended = queue.end()
+    expect(queue.lanes.stop('a')).toBe(true)
     await ended
-    box = await open<string>({}, dir)
+    queue = await open<string>({}, dir)
     const seen: unknown[] = []
-    box.work(async ({ attempt, interrupted }) => {
+    queue.work(async ({ attempt, interrupted }) => {
       seen.push([attempt, interrupted])
       return done
     })
-    await box.lanes.drain()
+    await queue.lanes.drain()
     expect(seen).toEqual([[1, true]])
-    await box.end()
+    await queue.end()
+  })
+
+  test('what only waits lends its place, keeps its lane, and has its place back when it goes on', async () => {
+    const { lanes, work, end } = await open<string>({ atOnce: 1, busy: 'reject', background: key => key === 'helper' })
+    const order: string[] = []
+    const answered = Promise.withResolvers<void>()
+    work(async ({ item }) => {
+      order.push(`+${item}`)
+      if (item === 'asks') {
+        await lanes.put('helper', 'h', 'helps')
+        await lanes.lend('a', () => answered.promise)
+      }
+      if (item === 'helps') answered.resolve()
+      order.push(`-${item}`)
+      return done
+    })
+    expect(await lanes.put('a', '1', 'asks')).toMatchObject({ type: 'accepted' })
+    expect(await lanes.put('a', '2', 'next')).toMatchObject({ type: 'accepted' })
+    await lanes.drain()
+    expect(order).toEqual(['+asks', '+helps', '-helps', '-asks', '+next', '-next'])
+    await end()
+  })
+
+  test('a lent place is not busy; one that ends without coming back frees nothing twice; as many wait as there are places', async () => {
+    const { lanes, work, end } = await open<string>({ atOnce: 2, busy: 'reject' })
+    const refused: unknown[] = []
+    const held = new Map<string, PromiseWithResolvers<void>>()
+    const hold = (name: string) => {
+      const waiting = Promise.withResolvers<void>()
+      held.set(name, waiting)
+      return waiting.promise
+    }
+    let most = 0
+    let now = 0
+    work(async ({ lane, item }, signal) => {
+      const stopped = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
+      if (item === 'waits') {
+        const lent = lanes.lend(lane, () => hold(lane)).then(value => value === null && refused.push(lane))
+        await Promise.race([lent, stopped])
+        return done
+      }
+      most = Math.max(most, ++now)
+      await Promise.race([hold(lane), stopped])
+      now--
+      return done
+    })
+    for (const lane of ['a', 'b', 'c']) {
+      expect(await lanes.put(lane, lane, 'waits')).toMatchObject({ type: 'accepted' })
+      await vi.waitFor(() => expect(held.has(lane) || refused.includes(lane)).toBe(true))
+    }
+    expect(refused).toEqual(['c'])
+    await vi.waitFor(() => expect(lanes.depth().running).toBe(2))
+    for (const lane of ['d', 'e']) expect(await lanes.put(lane, lane, 'works')).toMatchObject({ type: 'accepted' })
+    await vi.waitFor(() => expect(held.has('e')).toBe(true))
+    expect(await lanes.put('f', 'f', 'works')).toMatchObject({ type: 'refused', why: 'busy' })
+    // It ends while its place is lent, and what it waited for comes too late.
+    lanes.stop('a')
+    await vi.waitFor(() => expect(lanes.depth().running).toBe(3))
+    held.get('a')?.resolve()
+    await pause(20)
+    expect(await lanes.put('f', 'f2', 'works')).toMatchObject({ type: 'refused', why: 'busy' })
+    expect([lanes.depth().running, most]).toEqual([3, 2])
+    // The other goes on at once, beside the two that work.
+    held.get('b')?.resolve()
+    await vi.waitFor(() => expect(lanes.depth().running).toBe(2))
+    for (const lane of ['d', 'e']) held.get(lane)?.resolve()
+    await lanes.drain()
+    expect(await lanes.put('g', 'g', 'works')).toMatchObject({ type: 'accepted' })
+    await vi.waitFor(() => expect(held.has('g')).toBe(true))
+    held.get('g')?.resolve()
+    await end()
+  })
+
+  test('work does not resolve while somebody who lent a place still runs', async () => {
+    const { lanes, work, end } = await open<string>({ atOnce: 1 })
+    const coming = Promise.withResolvers<void>()
+    const lent = Promise.withResolvers<void>()
+    let ended = false
+    work(async ({ lane }) => {
+      await lanes.lend(lane, () => {
+        lent.resolve()
+        return coming.promise
+      })
+      ended = true
+      return done
+    })
+    await lanes.put('a', '1', 'waits')
+    await lent.promise
+    const stopped = end()
+    await pause(20)
+    coming.resolve()
+    await stopped
+    expect(ended).toBe(true)
   })
 
   test('what waits when work stops is still there for the next process', async () => {
     const dir = folder()
-    let box = await open<number>({}, dir)
-    for (let i = 0; i < 10; i++) await box.lanes.put(`lane-${i % 3}`, `key-${i}`, i)
-    await box.end()
-    box = await open<number>({}, dir)
+    let queue = await open<number>({}, dir)
+    for (let i = 0; i < 10; i++) await queue.lanes.put(`lane-${i % 3}`, `key-${i}`, i)
+    await queue.end()
+    queue = await open<number>({}, dir)
     const seen: number[] = []
-    box.work(async ({ item }) => {
+    queue.work(async ({ item }) => {
       seen.push(item)
       return done
     })
-    await box.lanes.drain()
+    await queue.lanes.drain()
     expect(seen.sort((a, b) => a - b)).toEqual(Array.from({ length: 10 }, (_, i) => i))
-    await box.end()
+    await queue.end()
+  })
+
+  test('work ends although an outcome cannot be stored, without waiting for the next attempt', async () => {
+    let pauses = 0
+    // No time passes: only the end of the work ends a pause.
+    const sleep: Clock['sleep'] = (_, signal) =>
+      new Promise(resolve => {
+        pauses++
+        if (signal.aborted) resolve()
+        signal.addEventListener('abort', () => resolve())
+      })
+    const clock: Clock = { ...systemClock, sleep }
+    const { queueStore, close } = queueStores[name]!(folder(), clock)
+    const settle = async () => {
+      throw new Error('the disk is read-only')
+    }
+    const lanes = await openLanes<string>({ ...queueStore, settle }, clock, rules<string>({ stuck: () => 'again' }))
+    const stop = new AbortController()
+    const working = lanes.work(async () => done, stop.signal)
+    await lanes.put('a', 'k', 'x')
+    await until(() => pauses > 0)
+    stop.abort()
+    await working
+    await close()
+  })
+
+  const again = (clock: Clock = systemClock): Outcome => ({ type: 'later', at: clock.now() + 5, retry: true })
+
+  test('one that fails again and again lets the others pass after a while, also in the next process, and is not given up', async () => {
+    const dir = folder()
+    let queue = await open<string>({ patience: 3 }, dir)
+    const tries: string[] = []
+    const bad = async ({ item }: Taken<string>) => {
+      tries.push(item)
+      return item === 'bad' ? again() : done
+    }
+    queue.work(bad)
+    for (const item of ['bad', 'b']) await queue.lanes.put('a', item, item)
+    await until(() => tries.includes('b'))
+    expect(tries.slice(0, 5)).toEqual(['bad', 'bad', 'bad', 'bad', 'b'])
+    await queue.end()
+    queue = await open<string>({ patience: 3 }, dir)
+    tries.length = 0
+    queue.work(bad)
+    await queue.lanes.put('a', 'c', 'c')
+    const left = () => queue.lanes.depth().waiting + queue.lanes.depth().running
+    await until(() => tries.includes('c') && !queue.lanes.isBusy('a') && left() === 1)
+    await queue.end()
+    queue = await open<string>({ patience: 3 }, dir)
+    queue.work(async () => done)
+    await queue.lanes.drain()
+    expect(queue.queueStore.counts('in')).toMatchObject({ received: 3, answered: 3 })
+    await queue.end()
+  })
+
+  test("after an outage that was longer than anybody's patience the order is as it was", async () => {
+    const queue = await open<number>({ patience: 2 })
+    let tries = 0
+    const seen: number[] = []
+    queue.work(async ({ item }) => {
+      // The outage ends, and the newest would be due first.
+      if (++tries <= 60 || (item !== 0 && !seen.includes(0)))
+        return { type: 'later', at: systemClock.now() + 2 + 30 * (5 - item), retry: true }
+      seen.push(item)
+      return done
+    })
+    for (let i = 0; i < 6; i++) await queue.lanes.put('a', `key-${i}`, i)
+    await queue.lanes.drain()
+    expect(seen).toEqual([0, 1, 2, 3, 4, 5])
+    await queue.end()
+  })
+
+  test('what goes ahead does not wait for what is put off, and for nothing else less than others do', async () => {
+    const queue = await open<string>({ ahead: item => item.startsWith('/') })
+    const seen: string[] = []
+    const gate = Promise.withResolvers<void>()
+    queue.work(async ({ item, retries }) => {
+      if (item === 'slow') await gate.promise
+      if (item === 'bad' && retries < 1) return { type: 'later', at: systemClock.now() + 400, retry: true }
+      seen.push(item)
+      return done
+    })
+    for (const item of ['slow', 'bad', 'b', '/status', '/help']) await queue.lanes.put('a', item, item)
+    gate.resolve()
+    await queue.lanes.drain()
+    expect(seen).toEqual(['slow', '/status', '/help', 'bad', 'b'])
+    await queue.end()
+  })
+
+  test('nobody goes ahead of what sleeps until somebody comes', async () => {
+    const queue = await open<string>({ ahead: item => item.startsWith('/') })
+    const seen: string[] = []
+    let there = false
+    let tries = 0
+    queue.work(async ({ item }) => {
+      tries++
+      if (!there) return { type: 'later', at: Number.POSITIVE_INFINITY }
+      seen.push(item)
+      return done
+    })
+    for (const item of ['a', '/status']) await queue.lanes.put('a', item, item)
+    await vi.waitFor(() => expect(tries).toBe(1))
+    await pause(20)
+    there = true
+    await queue.lanes.wake('a')
+    await vi.waitFor(() => expect(seen).toEqual(['a', '/status']))
+    await queue.end()
   })
 
   test('the sum holds for any mix: received = answered + waiting + running + refused + failed', async () => {
@@ -596,22 +970,22 @@ describe.each(Object.keys(shelves))('lanes on %s', name => {
       fc.asyncProperty(
         fc.array(fc.constantFrom('done', 'failed', 'refuse', 'cancel', 'repeat'), { maxLength: 30 }),
         async steps => {
-          const box = await open<string>({ maxDepth: 8 })
+          const queue = await open<string>({ maxDepth: 8 })
           for (const [i, step] of steps.entries()) {
-            if (step === 'refuse') await box.lanes.refuse('x', `key-${i}`)
-            else await box.lanes.put(`lane-${i % 4}`, step === 'repeat' ? 'key-0' : `key-${i}`, step)
-            if (step === 'cancel') await box.lanes.change(`key-${i}`, null)
+            if (step === 'refuse') await queue.lanes.refuse('x', `key-${i}`)
+            else await queue.lanes.put(`lane-${i % 4}`, step === 'repeat' ? 'key-0' : `key-${i}`, step)
+            if (step === 'cancel') await queue.lanes.change(`key-${i}`, null)
           }
           const sum = () => {
-            const { received, answered, refused, failed } = box.shelf.counts('in') as Record<string, number>
-            const { waiting, running } = box.lanes.depth()
+            const { received, answered, refused, failed } = queue.queueStore.counts('in') as Record<string, number>
+            const { waiting, running } = queue.lanes.depth()
             expect(received).toBe(answered! + waiting + running + refused! + failed!)
           }
           sum()
-          box.work(async ({ item }) => (item === 'failed' ? { type: 'failed', why: 'x' } : done))
-          await box.lanes.drain()
+          queue.work(async ({ item }) => (item === 'failed' ? { type: 'failed', why: 'x' } : done))
+          await queue.lanes.drain()
           sum()
-          await box.end()
+          await queue.end()
         },
       ),
       { numRuns: 100 },

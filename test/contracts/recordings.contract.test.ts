@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/app/clock.ts'
+import { systemClock } from '../../src/app/system-clock.ts'
 import type { ActionPhase, AgentEvent, Ended, FailureReason, Turn } from '../../src/base/agent.ts'
-import { dialects, openBackend } from '../../src/run/backends/index.ts'
+import { createBackend, dialects } from '../../src/run/backends/index.ts'
 import { type Dialect, endOf } from '../../src/run/cli.ts'
-import { openScratch } from '../../src/run/scratch.ts'
+import { createTempDirs } from '../../src/run/temp-dirs.ts'
 import { turnWith } from '../../src/run/turn.fixture.ts'
 import { answer, beforeTool, type Case, cases, type Recording, readRecordings, used } from '../cli/recordings.ts'
 import { changes } from '../fakes/spoil.ts'
@@ -21,7 +21,7 @@ const never = new AbortController().signal
 const turnOf = ({ run: { prompt, session } }: Recording): Turn => turnWith({ workingDir: home })({ prompt, session })
 
 function replay(recording: Recording, trouble = '', signal = never): AsyncIterable<AgentEvent> {
-  const backend = openBackend(recording.run.cli, {
+  const backend = createBackend(recording.run.cli, {
     program: join(import.meta.dirname, '../fakes/replay.mjs'),
     environment: { PATH: process.env.PATH, HOME: home, REPLAY_FILE: recording.file, REPLAY_TROUBLE: trouble },
     handOn: ['REPLAY_*'],
@@ -30,7 +30,7 @@ function replay(recording: Recording, trouble = '', signal = never): AsyncIterab
     clock: systemClock,
     pool: null,
     sdkPath: null,
-    scratch: openScratch(join(home, 'runs')),
+    tempDirs: createTempDirs(join(home, 'runs')),
   })
   if (!backend) throw new Error(`there is no backend ${recording.run.cli}`)
   return backend.run(turnOf(recording), signal)
@@ -38,7 +38,8 @@ function replay(recording: Recording, trouble = '', signal = never): AsyncIterab
 
 async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const all: AgentEvent[] = []
-  for await (const event of events) all.push(event)
+  // Garbage is a sign of life as well, and nothing else.
+  for await (const event of events) if (event.type !== 'alive') all.push(event)
   return all
 }
 
@@ -69,12 +70,12 @@ const fails = (why: FailureReason) => (events: readonly AgentEvent[], end: Ended
 
 /** A tool that fails is no failure of the turn. */
 const acts = (phase: ActionPhase) => (events: readonly AgentEvent[], end: Ended) => {
-  expect(end).toEqual({ type: 'ended', ok: true, text: answer })
-  // What it said before the tool and after it are two paragraphs.
+  // What it said before the tool and after it are two paragraphs, of the answer and on the way.
+  expect(end).toEqual({ type: 'ended', ok: true, text: `${beforeTool}\n\n${answer}`, last: answer })
   expect(streamed(events)).toBe(`${beforeTool}\n\n${answer}`)
   const actions = events.filter(event => event.type === 'action')
   expect(actions.map(action => action.phase)).toEqual(['started', phase])
-  expect(actions[0]).toMatchObject({ id: expect.stringMatching(/./), label: expect.stringMatching(/./) })
+  expect(actions[0]).toMatchObject({ id: expect.stringMatching(/./), label: expect.stringMatching(/^\w+: ./) })
   expect(actions[1]).toMatchObject({ id: actions[0]?.id, label: actions[0]?.label })
   spent(events, { session: 2, turn: 2 })
 }
@@ -223,6 +224,13 @@ function isEvent(event: AgentEvent): boolean {
       return event.session === null || (text(event.session) && event.session !== '')
     case 'text':
       return text(event.delta)
+    case 'stored':
+    case 'alive':
+      return true
+    case 'thinking':
+      return typeof event.quietly === 'boolean'
+    case 'trouble':
+      return text(event.why)
     case 'action':
       return text(event.id) && text(event.label) && ['started', 'ended', 'failed'].includes(event.phase)
     case 'usage': {

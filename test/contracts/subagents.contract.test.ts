@@ -4,13 +4,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/app/clock.ts'
-import { agentLane, agentOf, type Parent, reportKey, type SpawnResult, subAgentLimits } from '../../src/base/agents.ts'
+import { systemClock } from '../../src/app/system-clock.ts'
 import { type EventSink, isBackground, type NewEvent } from '../../src/base/event.ts'
 import type { Outcome, Taken } from '../../src/base/lanes.ts'
+import {
+  agentLane,
+  agentOf,
+  type Parent,
+  reportKey,
+  type SpawnResult,
+  subAgentLimits,
+} from '../../src/base/subagents.ts'
 import { openLanes } from '../../src/lanes/index.ts'
 import { openSubAgents } from '../../src/run/index.ts'
-import { openDatabase, openShelf, openSubAgentBook } from '../../src/store/index.ts'
+import { createQueueStore, createSubAgentStore, openDatabase } from '../../src/store/index.ts'
 
 const folders: string[] = []
 const ends: (() => Promise<void>)[] = []
@@ -30,21 +37,34 @@ type Handle = (taken: Taken<NewEvent>, signal: AbortSignal) => Promise<Final | '
 const root = 'webchat:main'
 const place = { chat: 'webchat', conversation: 'main' }
 const owner = { owner: true, person: 'owner' }
-const main: Parent = { lane: root, place, behalf: owner, agent: null }
-const within = (id: string): Parent => ({ lane: agentLane(id), place: null, behalf: owner, agent: id })
+const main: Parent = { lane: root, place, principal: owner, agent: null }
+const within = (id: string): Parent => ({ lane: agentLane(id), place: null, principal: owner, agent: id })
 const task = (instruction: string) => ({ name: null, instruction, model: null })
 let lastId = 0
 
 /** As a process would: what is under `dir` is taken up. */
 async function open(
   dir = folder(),
-  given: { accept?(put: EventSink): EventSink; maxDepth?: number; collect?: boolean } = {},
+  given: {
+    accept?(put: EventSink): EventSink
+    maxDepth?: number
+    collect?: boolean
+    atOnce?: number
+    /** What the conversation does with what comes. */
+    converse?(taken: Taken<NewEvent>, signal: AbortSignal): Promise<Outcome>
+  } = {},
 ) {
   const db = openDatabase(join(dir, 'test.db'))
-  const shelf = openShelf(db, systemClock)
-  const book = openSubAgentBook(db, systemClock)
-  const inbox = await openLanes<NewEvent>(shelf, systemClock, {
-    ...{ box: 'in', atOnce: 10, maxDepth: given.maxDepth ?? 1000, busy: 'queue', background: isBackground },
+  const queueStore = createQueueStore(db, systemClock)
+  const store = createSubAgentStore(db, systemClock)
+  const inbox = await openLanes<NewEvent>(queueStore, systemClock, {
+    ...{
+      queue: 'in',
+      atOnce: given.atOnce ?? 10,
+      maxDepth: given.maxDepth ?? 1000,
+      busy: 'queue',
+      background: isBackground,
+    },
     ...{ collect: given.collect ?? false, taking: 'durably', maxAttempts: 3 },
     giveUp: taken => ({ type: 'failed', why: 'set aside', followUps: reportsOf(taken, 'Set aside.') }),
     broke: taken => ({ type: 'failed', why: 'broke', followUps: reportsOf(taken, 'Broke.') }),
@@ -57,16 +77,17 @@ async function open(
     return answer.type === 'refused' ? { type: 'refused', why: answer.why, reason: 'The queue is full.' } : answer
   }
   const agents = openSubAgents({
-    ...{ book, inbox, accept: given.accept?.(put) ?? put, clock: systemClock, limits: subAgentLimits },
+    ...{ store, inbox, accept: given.accept?.(put) ?? put, clock: systemClock, limits: subAgentLimits },
     newId: () => `a${lastId++}`,
   })
+  queueStore.watch('in', () => agents.notify())
   const reportsOf = (taken: Taken<NewEvent>, text: string) => agents.reports(taken, { kind: 'final', ok: false, text })
   const stop = new AbortController()
   let working: Promise<void> = Promise.resolve()
   let closed = false
 
   async function take(handle: Handle, taken: Taken<NewEvent>, signal: AbortSignal): Promise<Outcome> {
-    if (agentOf(taken.lane) === null) return { type: 'done' }
+    if (agentOf(taken.lane) === null) return (await given.converse?.(taken, signal)) ?? { type: 'done' }
     const live = agents.live(taken)
     try {
       const end = await handle(taken, signal)
@@ -87,13 +108,16 @@ async function open(
   ends.push(end)
   const events = (): readonly (NewEvent & { readonly item: number })[] =>
     db
-      .prepare(`SELECT id, body FROM items WHERE box = 'in' ORDER BY id`)
+      .prepare(`SELECT id, body FROM items WHERE queue = 'in' ORDER BY id`)
       .all()
       .map(row => ({ ...(JSON.parse(String(row.body)) as NewEvent), item: Number(row.id) }))
   return {
-    ...{ dir, db, book, inbox, agents, end },
+    ...{ dir, db, store, inbox, agents, end },
     work(handle: Handle) {
-      working = inbox.work((taken, signal) => take(handle, taken, signal), stop.signal)
+      working = inbox.work(
+        agents.skipReceived((taken, signal) => take(handle, taken, signal)),
+        stop.signal,
+      )
     },
     /** Nothing of it comes to an end any more; the file is left as a kill leaves it. */
     async kill() {
@@ -124,7 +148,7 @@ describe('an assignment', () => {
     await inbox.drain()
     expect(reports()).toMatchObject([
       {
-        ...{ lane: root, replyTo: place, behalf: owner, source: 'agent' },
+        ...{ lane: root, replyTo: place, principal: owner, source: 'agent' },
         what: { kind: 'report', agent: id, name: 'scout', ok: true, text: 'did look around' },
       },
     ])
@@ -145,7 +169,7 @@ describe('an assignment', () => {
     const { agents, events } = await open()
     for (const [i, model] of ['codex', 'codex/gpt-5', '/gpt-5', 'gpt-5', 'x/y'].entries())
       must(await agents.spawn({ name: null, instruction: 'x', model }, main, String(i)))
-    expect(events().map(({ wish }) => [wish?.backend, wish?.model])).toEqual([
+    expect(events().map(({ modelOverride }) => [modelOverride?.backend, modelOverride?.model])).toEqual([
       ['codex', null],
       ['codex', 'gpt-5'],
       [null, 'gpt-5'],
@@ -176,6 +200,7 @@ describe('an assignment', () => {
     expect(await agents.find(id)).toMatchObject({ state: 'failed' })
     expect(why(await agents.spawn(task('  '), main, 'k1'))).toContain('empty')
     expect(why(await agents.spawn(task('x'.repeat(50_001)), main, 'k2'))).toContain('file')
+    must(await agents.spawn(task('x'.repeat(50_000)), main, 'k4'))
     expect(why(await agents.spawn({ ...task('x'), model: 'a b' }, main, 'k3'))).toContain('model')
   })
 
@@ -203,7 +228,7 @@ describe('limits', () => {
     const first = must(await agents.spawn(task('1'), main, '1'))
     const second = must(await agents.spawn(task('2'), within(first.id), '2'))
     expect(second).toMatchObject({ depth: 2, parent: agentLane(first.id), root })
-    expect(why(await agents.spawn(task('3'), within(second.id), '3'))).toContain('may not start any')
+    expect(why(await agents.spawn(task('3'), within(second.id), '3'))).toContain('cannot start sub-agents')
     for (const key of ['4', '5', '6']) must(await agents.spawn(task(key), main, key))
     expect(why(await agents.spawn(task('7'), main, '7'))).toContain('5 sub-agents')
     work(echo)
@@ -226,10 +251,10 @@ describe('limits', () => {
   })
 
   test('an inbox that takes no more starts none and keeps none', async () => {
-    const { agents, book } = await open(folder(), { maxDepth: 1 })
+    const { agents, store } = await open(folder(), { maxDepth: 1 })
     must(await agents.spawn(task('1'), main, '1'))
     expect(why(await agents.spawn(task('2'), main, '2'))).toBe('The queue is full.')
-    expect(book.list()).toHaveLength(1)
+    expect(store.list()).toHaveLength(1)
   })
 })
 
@@ -265,21 +290,21 @@ describe('a question', () => {
   test('to what somebody else began does not make it the words of the owner', async () => {
     const { agents, work, inbox, reports } = await open()
     work(echo)
-    const guest = { ...main, behalf: { owner: false, person: 'guest' } }
+    const guest = { ...main, principal: { owner: false, person: 'guest' } }
     const a = must(await agents.spawn(task('a'), guest, 'a'))
     must(await agents.ask(a.id, 'x', main, 'q'))
     await inbox.drain()
-    expect(reports().map(({ behalf }) => behalf?.owner)).toEqual([false, false])
+    expect(reports().map(({ principal }) => principal?.owner)).toEqual([false, false])
   })
 
   test('taken together with a question of a guest is not on the words of the owner, whoever asked last', async () => {
     const { agents, work, inbox, reports } = await open(folder(), { collect: true })
     const a = must(await agents.spawn(task('a'), main, 'a'))
-    must(await agents.ask(a.id, 'x', { ...main, behalf: { owner: false, person: 'guest' } }, 'q1'))
+    must(await agents.ask(a.id, 'x', { ...main, principal: { owner: false, person: 'guest' } }, 'q1'))
     must(await agents.ask(a.id, 'y', main, 'q2'))
     work(echo)
     await inbox.drain()
-    expect(reports().map(({ behalf }) => behalf?.owner)).toEqual([false])
+    expect(reports().map(({ principal }) => principal?.owner)).toEqual([false])
   })
 
   test('taken together with others is answered once to each who asked', async () => {
@@ -301,12 +326,12 @@ describe('a question', () => {
 
 describe('a stop', () => {
   test('ends what waits and what runs, with all below it, and the parent hears of it once', async () => {
-    const { agents, work, inbox, reports, book } = await open()
+    const { agents, work, inbox, reports, store } = await open()
     const a = must(await agents.spawn(task('a'), main, 'a'))
     const b = must(await agents.spawn(task('b'), within(a.id), 'b'))
     must(await agents.ask(a.id, 'more', main, 'q'))
     work(untilStopped)
-    await expect.poll(() => book.open().map(one => one.state)).toEqual(['running', 'running', 'waiting'])
+    await expect.poll(() => store.open().map(one => one.state)).toEqual(['running', 'running', 'waiting'])
     expect(await agents.stop(a.id)).toBe(true)
     await inbox.drain()
     expect(reports()).toMatchObject([{ lane: root, what: { agent: a.id, ok: false, text: 'Stopped.' } }])
@@ -363,12 +388,12 @@ describe('a kill', () => {
   test('between the row and the event leaves a sub-agent that is put in on the next start', async () => {
     const first = await open(folder(), { accept: () => () => gone })
     void first.agents.spawn(task('survive'), main, 'k')
-    await expect.poll(() => first.book.list()).toHaveLength(1)
+    await expect.poll(() => first.store.list()).toHaveLength(1)
     await first.kill()
-    const { agents, work, inbox, reports, book } = await open(first.dir)
+    const { agents, work, inbox, reports, store } = await open(first.dir)
     expect(await agents.list()).toMatchObject([{ state: 'waiting' }])
     await agents.recover()
-    expect(book.notEntered()).toEqual([])
+    expect(store.notEntered()).toEqual([])
     work(echo)
     await inbox.drain()
     expect(reports()).toMatchObject([{ lane: root, what: { text: 'did survive' } }])
@@ -400,7 +425,7 @@ describe('a kill', () => {
   test('that left one which does not fit in any more is told to the parent', async () => {
     const first = await open(folder(), { accept: () => () => gone })
     void first.agents.spawn(task('x'), main, 'k')
-    await expect.poll(() => first.book.list()).toHaveLength(1)
+    await expect.poll(() => first.store.list()).toHaveLength(1)
     await first.kill()
     const { agents, reports } = await open(first.dir, { maxDepth: 0 })
     await agents.recover()
@@ -415,7 +440,7 @@ describe('a kill', () => {
     await expect.poll(async () => (await first.agents.find(id))?.state).toBe('working')
     await first.kill()
     const { agents, work, inbox, reports } = await open(first.dir)
-    expect(await agents.find(id)).toMatchObject({ state: 'waiting', progress: 'was cut off and is taken up again' })
+    expect(await agents.find(id)).toMatchObject({ state: 'waiting', progress: 'was interrupted and will be resumed' })
     const interrupted: boolean[] = []
     work((taken, signal) => {
       interrupted.push(taken.interrupted)
@@ -433,7 +458,7 @@ describe('a kill', () => {
       const each = await open(dir)
       each.work(() => gone)
       await each.agents.spawn(task('deadly'), main, 'k')
-      await expect.poll(() => each.book.open().map(one => one.state)).toEqual(['running'])
+      await expect.poll(() => each.store.open().map(one => one.state)).toEqual(['running'])
       await each.kill()
     }
     const { work, inbox, reports, agents } = await open(dir)
@@ -461,6 +486,158 @@ describe('channels', () => {
   })
 })
 
+const message = (key: string, text = key): NewEvent => ({
+  ...{ key, lane: root, replyTo: place, source: 'webchat' },
+  what: { kind: 'message', id: key, text, author: { id: 'owner', name: 'owner', owner: true } },
+})
+const never = new AbortController().signal
+const longMs = 30_000
+
+describe('an agent that waits', () => {
+  const asking = (converse: (opened: Opened, taken: Taken<NewEvent>, signal: AbortSignal) => Promise<Outcome>) => {
+    const seen: string[] = []
+    let opened: Opened | null = null
+    const ready = (given: { atOnce: number; dir?: string }) =>
+      open(given.dir, {
+        atOnce: given.atOnce,
+        converse: async (taken, signal) => {
+          seen.push(taken.item.what.kind)
+          return opened && taken.item.what.kind === 'message' ? converse(opened, taken, signal) : { type: 'done' }
+        },
+      }).then(one => {
+        opened = one
+        return one
+      })
+    return { seen, ready }
+  }
+  type Opened = Awaited<ReturnType<typeof open>>
+
+  test('gets the answer as a result with a single place for all, and the report does not wake it again', async () => {
+    const answers: unknown[] = []
+    const { seen, ready } = asking(async ({ agents }) => {
+      const { id } = must(await agents.spawn(task('dig'), main, 'k1'))
+      answers.push(await agents.answer(id, main, 'k1', longMs, never))
+      must(await agents.ask(id, 'and then?', main, 'k2'))
+      answers.push(await agents.answer(id, main, 'k2', longMs, never))
+      return { type: 'done' }
+    })
+    const { inbox, work, reports, agents } = await ready({ atOnce: 1 })
+    work(echo)
+    await inbox.put(root, 'm', message('m'))
+    await inbox.drain()
+    expect(answers).toEqual([
+      { type: 'answered', ok: true, text: 'did dig' },
+      { type: 'answered', ok: true, text: 'did and then?' },
+    ])
+    expect(seen).toEqual(['message'])
+    expect(reports()).toHaveLength(2)
+    expect((await agents.list()).map(one => one.state)).toEqual(['done'])
+  })
+
+  test('one that fails, or is killed, after it was answered gets the report as well', async () => {
+    const { seen, ready } = asking(async ({ agents }) => {
+      const { id } = must(await agents.spawn(task('dig'), main, 'k1'))
+      await agents.answer(id, main, 'k1', longMs, never)
+      return { type: 'failed', why: 'crashed' }
+    })
+    const { inbox, work } = await ready({ atOnce: 1 })
+    work(echo)
+    await inbox.put(root, 'm', message('m'))
+    await inbox.drain()
+    expect(seen).toEqual(['message', 'report'])
+  })
+
+  test('asks again after a kill and gets the same answer, without a second run', async () => {
+    const dir = folder()
+    let id = ''
+    const begun: string[] = []
+    const work: Handle = async taken => {
+      begun.push(taken.key)
+      return echo(taken, never)
+    }
+    const first = asking(async ({ agents }) => {
+      id = must(await agents.spawn(task('dig'), main, 'k1')).id
+      await agents.answer(id, main, 'k1', longMs, never)
+      return gone
+    })
+    const before = await first.ready({ atOnce: 1, dir })
+    before.work(work)
+    await before.inbox.put(root, 'm', message('m'))
+    await expect.poll(() => before.reports().length).toBe(1)
+    await before.kill()
+    const answers: unknown[] = []
+    const second = asking(async ({ agents }, { interrupted }) => {
+      const again = must(await agents.spawn(task('dig'), main, 'k1'))
+      answers.push(interrupted, again.id, await agents.answer(id, main, 'k1', longMs, never))
+      return { type: 'done' }
+    })
+    const after = await second.ready({ atOnce: 1, dir })
+    after.work(work)
+    await after.inbox.drain()
+    expect(answers).toEqual([true, id, { type: 'answered', ok: true, text: 'did dig' }])
+    expect(second.seen).toEqual(['message'])
+    expect(begun).toHaveLength(1)
+  })
+
+  test('goes on without an answer when the time is up, when its turn ends and when the gateway stops', async () => {
+    const stopped = new AbortController()
+    const { ready } = asking(async () => ({ type: 'done' }))
+    const { agents, work, end } = await ready({ atOnce: 3 })
+    work(untilStopped)
+    const { id } = must(await agents.spawn(task('dig'), main, 'k1'))
+    expect(await agents.answer(id, main, 'k1', 30, never)).toEqual({ type: 'pending', why: 'late' })
+    expect(await agents.answer(id, main, 'k1', 0, never)).toEqual({ type: 'pending', why: 'late' })
+    const cancelled = agents.answer(id, main, 'k1', longMs, stopped.signal)
+    stopped.abort()
+    expect(await cancelled).toMatchObject({ type: 'pending' })
+    const halted = agents.answer(id, main, 'k1', longMs, never)
+    const silent = agents.read('news', 10, { after: 0, lane: root, ms: longMs, signal: never })
+    agents.endWaits()
+    expect(await halted).toEqual({ type: 'pending', why: 'stopping' })
+    expect(await silent).toEqual([])
+    await agents.stop(id)
+    expect(await agents.answer(id, main, 'k1', longMs, never)).toMatchObject({ type: 'answered', ok: false })
+    await end()
+  })
+
+  test('two do not wait for each other', async () => {
+    const why: unknown[] = []
+    const { ready } = asking(async () => ({ type: 'done' }))
+    const { agents, work, inbox } = await ready({ atOnce: 5 })
+    const ids = new Map<string, string>()
+    const both = Promise.withResolvers<void>()
+    work(async ({ item: { what } }) => {
+      if (what.kind !== 'assignment' || (what.instruction !== 'a' && what.instruction !== 'b'))
+        return { ok: true, text: 'yes' }
+      await both.promise
+      const [me, other] = what.instruction === 'a' ? ['a', 'b'] : ['b', 'a']
+      const by = within(ids.get(me) ?? '')
+      must(await agents.ask(ids.get(other) ?? '', 'well?', by, `ask-${me}`))
+      const answer = await agents.answer(ids.get(other) ?? '', by, `ask-${me}`, longMs, never)
+      why.push(answer.type === 'pending' ? answer.why : answer.type)
+      return { ok: true, text: me }
+    })
+    for (const name of ['a', 'b']) ids.set(name, must(await agents.spawn(task(name), main, name)).id)
+    both.resolve()
+    await inbox.drain()
+    expect(why).toEqual(['waits-for-you', 'answered'])
+  })
+
+  test('on a channel gets the next post, or those after the one it knows, of that channel alone', async () => {
+    const { agents } = await open()
+    await agents.publish('news', 'x', 'old')
+    const wait = { after: (await agents.read('news', 10))[0]?.id ?? 0, lane: root, ms: longMs, signal: never }
+    const next = agents.read('news', 10, wait)
+    await agents.publish('other', 'x', 'elsewhere')
+    await agents.publish('news', 'x', 'new')
+    expect((await next).map(one => one.text)).toEqual(['new'])
+    await agents.publish('news', 'x', 'newer')
+    expect((await agents.read('news', 1, wait)).map(one => one.text)).toEqual(['new'])
+    expect((await agents.read('news', 10, wait)).map(one => one.text)).toEqual(['new', 'newer'])
+    expect(await agents.read('news', 10, { ...wait, after: wait.after + 10, ms: 20 })).toEqual([])
+  })
+})
+
 type Step =
   | { readonly do: 'spawn'; readonly by: number | null }
   | { readonly do: 'ask' | 'stop' | 'finish'; readonly which: number }
@@ -481,13 +658,13 @@ test('whatever is spawned, asked and stopped: depth and number are kept, and eve
   let stops = 0
   await fc.assert(
     fc.asyncProperty(steps, async rounds => {
-      const { agents, work, inbox, book, events, reports, end } = await open()
+      const { agents, work, inbox, store, events, reports, end } = await open()
       const known: string[] = []
       const stopped: string[] = []
       const gates = new Map<string, () => void>()
       let over = false
       const check = () => {
-        const lanes = new Set(book.open().map(one => one.agent))
+        const lanes = new Set(store.open().map(one => one.agent))
         expect(lanes.size).toBeLessThanOrEqual(subAgentLimits.running)
       }
       work(async (taken, signal) => {
@@ -525,8 +702,8 @@ test('whatever is spawned, asked and stopped: depth and number are kept, and eve
       for (const finish of gates.values()) finish()
       await inbox.drain()
 
-      expect(book.open()).toEqual([])
-      const rows = new Map(book.list().map(one => [one.id, one]))
+      expect(store.open()).toEqual([])
+      const rows = new Map(store.list().map(one => [one.id, one]))
       for (const one of rows.values()) {
         expect(one.depth).toBeLessThanOrEqual(subAgentLimits.depth)
         expect(['done', 'stopped']).toContain(one.state)

@@ -1,16 +1,15 @@
 // Webhooks from the wire to the event: real HTTP, signatures as GitHub and Stripe make them, and an attack list.
 import { createHmac } from 'node:crypto'
 import { connect } from 'node:net'
-import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type { EventSink, NewEvent, Refused } from '../../src/base/event.ts'
 import type { Signal } from '../../src/base/signal.ts'
-import { openWebhooks } from '../../src/hooks/index.ts'
-import { openHttp } from '../../src/ui/index.ts'
-import { noPairing } from '../fakes/no-pairing.ts'
+import { createWebhooks } from '../../src/hooks/index.ts'
+import { defaultLimits } from '../../src/ui/http/options.ts'
+import { openHttp } from '../../src/ui/http/server.ts'
+import { fakeHttp } from '../fakes/http-options.ts'
 
-const root = resolve(import.meta.dirname, '../..')
 const secret = 'a long secret, known to both sides'
 const now = Date.parse('2026-03-04T05:06:07Z')
 const agents = `# Rules
@@ -48,32 +47,21 @@ const start = async (changes: { refuse?: Refused; requestMs?: number; unprovenBy
     events.set(event.key, event)
     return { type: 'accepted', id: events.size, position: 0 }
   }
-  const { receive } = openWebhooks({
+  const { receive } = createWebhooks({
     read: async () => agents,
     secret: name => (name === 'HOOK_SECRET' ? secret : null),
     accept,
     placeOf: channel => (channel === null ? null : { chat: 'discord', conversation: channel.slice(8) }),
-    tell: signal => void signals.push(signal),
+    emit: signal => void signals.push(signal),
     now: () => now,
   })
   const stopping = new AbortController()
   const http = await openHttp(
+    fakeHttp({ address: { token: 'our-token' }, webhook: receive, warn: (_, text) => void warnings.push(text) }),
     {
-      ...{ host: '127.0.0.1', port: 0, token: 'our-token', version: '0' },
-      ...{ webDir: resolve(root, 'web'), modulesDir: resolve(root, 'node_modules') },
-      ready: () => true,
-      status: async () => ({}),
-      metrics: async () => '',
-      connect: () => {},
-      newConversation: () => 'c',
-      message: async ({ id, conversation }) => ({ type: 'accepted', id, conversation, position: 0 }),
-      pairing: noPairing,
-      webhook: receive,
-      warn: (_, text) => void warnings.push(text),
-      limits: {
-        ...{ wrongTokenMs: 1, headersMs: 300, requestMs: changes.requestMs ?? 30_000, stopMs: 300 },
-        ...{ unprovenBytes: changes.unprovenBytes ?? 32 * 1024 * 1024 },
-      },
+      ...defaultLimits,
+      ...{ wrongTokenMs: 1, headersMs: 300, requestMs: changes.requestMs ?? 30_000, stopMs: 300 },
+      ...{ unprovenBytes: changes.unprovenBytes ?? 32 * 1024 * 1024 },
     },
     stopping.signal,
   )

@@ -16,6 +16,8 @@ export interface CampaignResult {
   readonly redelivered: number
   /** Empty: everything promised was kept. */
   readonly broken: readonly string[]
+  /** Why the gateway did not start at all; such a run shows nothing about its promises. */
+  readonly notStarted: string | null
 }
 
 export interface CampaignOptions {
@@ -47,6 +49,7 @@ export async function runCampaign({
   }
   const start = () => startGateway(home, env, undefined, fault ? faultArguments(fault) : [])
   const broken: string[] = []
+  let notStarted: string | null = null
   let gateway: RunningGateway | null = null
   const finish = new AbortController()
   const enough = new AbortController()
@@ -78,7 +81,8 @@ export async function runCampaign({
     const left = processesWith(`HOME=${home.dir}`)
     if (left.length > 0) broken.push(`processes left behind: ${left.join(', ')}`)
   } catch (error) {
-    broken.push(`the gateway did not come up again: ${String(error)}`)
+    notStarted = String(error)
+    broken.push(`the gateway did not come up again: ${notStarted}`)
     finish.abort()
     await gateway?.stop('SIGKILL')
   }
@@ -94,6 +98,7 @@ export async function runCampaign({
     resumed: journal.filter(entry => entry.what === 'begin' && isTold(entry.prompt)).length,
     redelivered: sum(talks, one => one.redelivered()),
     broken,
+    notStarted,
   }
 }
 
@@ -105,9 +110,9 @@ function runTrouble(
   const trouble: string[] = []
   const begun = new Set<string>()
   let newest = { pid: 0, message: '' }
-  for (const { what, pid, prompt = '', last = '' } of journal) {
-    if (what === 'begin' && prompt.includes(`${name}/`)) {
-      const message = prompt.slice(prompt.lastIndexOf('\n') + 1)
+  for (const { what, pid, prompt = '', about = '', last = '' } of journal) {
+    if (what === 'begin' && about.includes(`${name}/`)) {
+      const message = about.slice(about.lastIndexOf('\n') + 1)
       if (begun.has(message) && !isTold(prompt)) trouble.push(`${message} was run a second time without being told`)
       begun.add(message)
       newest = { pid, message }
@@ -118,7 +123,8 @@ function runTrouble(
   return trouble
 }
 
-const isTold = (prompt = '') => prompt.includes('[Gateway: your turn on the message below was cut off')
+const isTold = (prompt = '') =>
+  /\[Gateway: your turn on the (?:message below|last message above) was interrupted/.test(prompt)
 
 async function sumTrouble(url: string): Promise<string[]> {
   const answer = await fetch(`${url}/api/status`, { headers: { authorization: `Bearer ${token}` } })

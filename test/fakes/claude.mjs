@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The stand-in for claude: `claude -p --output-format stream-json`, and as the Agent SDK starts it (`--flag=value`, `initialize`).
+// A fake claude: `claude -p --output-format stream-json`, and the way the Agent SDK starts it (`--flag=value`, `initialize`).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { args, converse, openSession, perform, prepare, say, value } from './stand-in.mjs'
@@ -8,6 +8,13 @@ const model = 'claude-stand-in'
 const flag = name => value(name) ?? args.find(one => one.startsWith(`${name}=`))?.slice(name.length + 1)
 
 let base = {}
+let messages = 0
+const said = (text, message = { model }) =>
+  say({ type: 'assistant', message: { ...message, content: [{ type: 'text', text }] }, ...base })
+/** The ids of messages that it has not started yet, and of the one it answers. */
+const queued = []
+let own
+const about = () => (own === undefined ? {} : { user_message_uuid: own, user_message_uuids: [own] })
 /** The cost and `modelUsage` are totals of the session, `usage` is the turn's. */
 const result = extra => {
   const prompts = JSON.parse(
@@ -20,6 +27,7 @@ const result = extra => {
     num_turns: 1,
     total_cost_usd: prompts.length / 100,
     modelUsage: { [model]: used },
+    ...about(),
     ...base,
     ...extra,
     type: 'result',
@@ -34,9 +42,43 @@ const voice = {
   systemFile: flag('--append-system-prompt-file'),
   system: '',
   lost: id => `No conversation found with session ID: ${id}`,
-  begin(session) {
+  begin(session, prompt) {
     base = { session_id: session, parent_tool_use_id: null }
+    own = queued.shift()
+    say({ type: 'system', subtype: 'init', tools: [], model, ...about(), ...base })
+    if (own && args.includes('--replay-user-messages'))
+      say({ type: 'user', uuid: own, isReplay: true, message: { role: 'user', content: prompt }, ...base })
+  },
+  think: thinking =>
+    say({
+      type: 'stream_event',
+      event: { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking } },
+      ...base,
+    }),
+  unasked(text) {
+    own = undefined
     say({ type: 'system', subtype: 'init', tools: [], model, ...base })
+    voice.delta(text)
+    say({ type: 'assistant', message: { model, content: [{ type: 'text', text }] }, ...base })
+    result({ result: text, origin: { kind: 'task-notification' } })
+  },
+  open: () =>
+    say({
+      type: 'stream_event',
+      event: { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      ...base,
+    }),
+  // Each block of a message comes as its own line, with the message's id and usage; the real counts come after it.
+  part(text, { input, output }) {
+    const message = { id: `msg-${++messages}`, model, usage: { input_tokens: input, output_tokens: 1 } }
+    said(text, message)
+    const usage = { input_tokens: input, output_tokens: output }
+    say({
+      type: 'stream_event',
+      event: { type: 'message_delta', delta: {}, usage },
+      api_message_id: message.id,
+      ...base,
+    })
   },
   delta: text =>
     say({
@@ -54,7 +96,10 @@ const voice = {
         ...base,
       })
   },
-  answer: (text, used) => result({ result: text, usage: { input_tokens: used, output_tokens: 7 } }),
+  answer(text, used) {
+    said(text)
+    result({ result: text, usage: { input_tokens: used, output_tokens: 7 } })
+  },
   error(status, text) {
     say({ type: 'assistant', message: { model: '<synthetic>', content: [{ type: 'text', text }] }, ...base })
     result({ is_error: true, result: text, ...(status ? { api_error_status: status } : {}) })
@@ -73,8 +118,11 @@ else {
     process.stderr.write(`${text}\n`)
     process.exit(1)
   }
-  const heard = ({ type, request_id, request, message }) => {
-    if (type !== 'control_request') return message.content
+  const heard = ({ type, uuid, request_id, request, message }) => {
+    if (type !== 'control_request') {
+      queued.push(uuid)
+      return message.content
+    }
     if (request.subtype === 'initialize') voice.system = request.appendSystemPrompt ?? ''
     say({ type: 'control_response', response: { subtype: 'success', request_id, response: {} } })
     return request.subtype === 'interrupt' ? 'interrupt' : null

@@ -1,18 +1,18 @@
 #!/usr/bin/env node
-// The stand-in for codex: `codex exec --json`, and `codex app-server` with its threads.
+// A fake codex: `codex exec --json`, and `codex app-server` with its threads.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { args, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
+import { args, openSession, owing, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
 
 const version = 'codex-cli 9.9.9'
-/** What it makes of an answer of the service. */
+/** How it reports an error of the service. */
 const inWords = (status, text) => {
   if (status >= 500) return 'We’re currently experiencing high demand, which may cause temporary errors.'
   return status ? `unexpected status ${status}: ${text}` : text
 }
 
-/** It counts for the whole session, whichever way its turns were taken. */
+/** Usage covers the whole session, in cold and warm mode alike. */
 function usedUp(session, used) {
   const file = join(process.env.HOME, '.claude-stand-in', `${session}.used`)
   const total = used + (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0)
@@ -24,7 +24,12 @@ if (args[0] === 'app-server') await serve()
 else await execute()
 
 async function execute() {
-  const command = { id: 'item_1', type: 'command_execution', command: "bash -lc 'ls'", aggregated_output: '' }
+  const command = {
+    id: 'item_1',
+    type: 'command_execution',
+    command: "bash -lc 'cat memory.md'",
+    aggregated_output: '',
+  }
   let thread = ''
   await perform({
     version,
@@ -38,6 +43,7 @@ async function execute() {
       say({ type: 'turn.started' })
     },
     delta() {},
+    part: text => say({ type: 'item.completed', item: { id: 'item_0', type: 'agent_message', text } }),
     tool: phase =>
       say({
         type: `item.${phase === 'started' ? 'started' : 'completed'}`,
@@ -55,15 +61,15 @@ async function execute() {
   })
 }
 
-/** JSON-RPC without its version, a line each. */
+/** JSON-RPC without a version field, one message per line. */
 async function serve() {
   prepare({ version })
-  /** Those in memory: they keep the instructions they were loaded with. */
+  /** Loaded threads keep the instructions they were loaded with. */
   const threads = new Map()
   const closing = new Set()
   let greeted = false
 
-  const tell = (method, params) => say({ method, params })
+  const emit = (method, params) => say({ method, params })
   const refusal = message => ({ error: { code: -32600, message } })
   const opened = (id, session, { baseInstructions, model }) => {
     threads.set(id, { session, system: baseInstructions ?? '', current: null })
@@ -83,7 +89,7 @@ async function serve() {
     'thread/resume': params => {
       const id = params.threadId
       if (closing.has(id)) return refusal(`thread ${id} is closing; retry thread/resume after the thread is closed`)
-      // Whoever is there already is joined, whatever else was wished.
+      // A thread that is already loaded is joined as it is; other options are ignored.
       if (threads.has(id)) return { result: { thread: { id }, model: 'stand-in-model' } }
       const session = openSession(id, undefined, refusal, lost => `no rollout found for thread id ${lost}`)
       return session.error ? session : opened(id, session, params)
@@ -93,7 +99,7 @@ async function serve() {
       closing.add(threadId)
       setTimeout(() => {
         closing.delete(threadId)
-        tell('thread/closed', { threadId })
+        emit('thread/closed', { threadId })
       }, 5)
       return { result: { status: 'unsubscribed' } }
     },
@@ -101,6 +107,8 @@ async function serve() {
     'turn/start': ({ threadId, input }) => {
       const thread = threads.get(threadId)
       if (!thread) return refusal(`thread not found: ${threadId}`)
+      // Sent before the answer: it must not be taken for the requested turn.
+      if (owing.delete(threadId)) unasked(threadId, 'late words that nobody asked for')
       const turn = { id: crypto.randomUUID(), status: 'inProgress', error: null }
       thread.current = { turn, stop: new AbortController() }
       void take(threadId, thread, thread.current, input[0].text)
@@ -114,41 +122,68 @@ async function serve() {
     },
   }
 
+  /** A turn that it starts by itself. */
+  function unasked(threadId, text) {
+    const turn = { id: crypto.randomUUID(), status: 'inProgress', error: null }
+    const about = { threadId, turnId: turn.id }
+    emit('turn/started', { threadId, turn })
+    emit('item/agentMessage/delta', { delta: text, itemId: 'msg_9', ...about })
+    emit('item/completed', { item: { type: 'agentMessage', id: 'msg_9', text }, ...about })
+    emit('turn/completed', { threadId, turn: { ...turn, status: 'completed' } })
+  }
+
   async function take(threadId, thread, { turn, stop }, prompt) {
     const about = { threadId, turnId: turn.id }
     let end = { status: 'completed', error: null }
-    const command = { type: 'commandExecution', id: 'call_1', command: "/bin/bash -lc 'ls'" }
+    let thought = false
+    const command = { type: 'commandExecution', id: 'call_1', command: "/bin/bash -lc 'cat memory.md'" }
+    let messages = 0
+    let id = ''
     const voice = {
       system: thread.system,
       begin() {
-        tell('turn/started', { threadId, turn })
+        emit('turn/started', { threadId, turn })
         const item = { type: 'userMessage', id: 'user_1', content: [{ type: 'text', text: prompt, text_elements: [] }] }
-        for (const phase of ['started', 'completed']) tell(`item/${phase}`, { item, ...about })
-        tell('item/started', { item: { type: 'agentMessage', id: 'msg_1', text: '' }, ...about })
+        for (const phase of ['started', 'completed']) emit(`item/${phase}`, { item, ...about })
       },
-      delta: delta => tell('item/agentMessage/delta', { delta, itemId: 'msg_1', ...about }),
+      open() {
+        id = `msg_${++messages}`
+        emit('item/started', { item: { type: 'agentMessage', id, text: '' }, ...about })
+      },
+      delta: delta => emit('item/agentMessage/delta', { delta, itemId: id, ...about }),
+      part(text, { input, output }) {
+        emit('item/completed', { item: { type: 'agentMessage', id, text }, ...about })
+        const total = { inputTokens: input * messages, outputTokens: output * messages }
+        emit('thread/tokenUsage/updated', { tokenUsage: { total, last: total }, ...about })
+      },
+      // Like the real one with models that hide their thoughts: reports only the start of thinking.
+      think() {
+        if (!thought) emit('item/started', { item: { type: 'reasoning', id: 'rs_1', summary: [] }, ...about })
+        thought = true
+      },
+      unasked: text => unasked(threadId, text),
       tool: phase =>
         phase === 'started'
-          ? tell('item/started', { item: { ...command, status: 'inProgress' }, ...about })
-          : tell('item/completed', { item: { ...command, status: 'completed', exitCode: 0 }, ...about }),
+          ? emit('item/started', { item: { ...command, status: 'inProgress' }, ...about })
+          : emit('item/completed', { item: { ...command, status: 'completed', exitCode: 0 }, ...about }),
       answer(text, used) {
-        tell('item/completed', { item: { type: 'agentMessage', id: 'msg_1', text }, ...about })
+        emit('item/completed', { item: { type: 'agentMessage', id, text }, ...about })
         const total = { inputTokens: usedUp(threadId, used), outputTokens: 7 }
-        tell('thread/tokenUsage/updated', { tokenUsage: { total, last: total }, ...about })
+        emit('thread/tokenUsage/updated', { tokenUsage: { total, last: total }, ...about })
       },
       error(status, text) {
         const codexErrorInfo = status >= 500 ? 'internalServerError' : 'other'
-        tell('error', { error: { message: 'Reconnecting... 1/5' }, willRetry: true, ...about })
+        emit('error', { error: { message: 'Reconnecting... 1/5' }, willRetry: true, ...about })
         end = { status: 'failed', error: { message: inWords(status, text), codexErrorInfo } }
       },
     }
-    // The answer to the request goes out first.
+    // The answer to the request is sent first.
     await null
     await takeTurn(voice, thread.session, prompt, stop.signal)
     thread.session.resumed = true
     thread.current = null
     if (stop.signal.aborted) end = { status: 'interrupted', error: null }
-    tell('turn/completed', { threadId, turn: { ...turn, ...end } })
+    emit('turn/completed', { threadId, turn: { ...turn, ...end } })
   }
 
   for await (const line of createInterface({ input: process.stdin })) {
@@ -158,6 +193,6 @@ async function serve() {
     if (!answer) say({ id, ...refusal(`Invalid request: unknown variant \`${method}\``) })
     else say({ id, ...(greeted || method === 'initialize' ? answer(params) : refusal('Not initialized')) })
   }
-  // As the real one: whatever it is doing, it leaves.
+  // Like the real one: it exits even in the middle of a turn.
   process.exit(0)
 }

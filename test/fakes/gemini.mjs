@@ -1,19 +1,23 @@
 #!/usr/bin/env node
-// The stand-in for gemini: `gemini --output-format stream-json` and `gemini --acp`.
+// A fake gemini: `gemini --output-format stream-json` and `gemini --acp`.
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { args, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
 
+let call = 1
 const common = {
   version: '9.9.9',
   lost: id => `Invalid session identifier "${id}".`,
-  // The real one ends with the HTTP status modulo 256.
+  // The real one exits with the HTTP status modulo 256.
   exitOnError: 145,
+  // Failed turns are not in its history.
+  forgetsFailures: true,
 }
 
 if (args.includes('--acp')) await serve()
-else await tell()
+else await emit()
 
-async function tell() {
+async function emit() {
   const stats = used => {
     const tokens = { total_tokens: used + 7, input_tokens: used, output_tokens: 7 }
     return { ...tokens, tool_calls: 0, models: { 'stand-in': tokens } }
@@ -29,9 +33,10 @@ async function tell() {
       say({ type: 'message', role: 'user', content: prompt })
     },
     delta: text => say({ type: 'message', role: 'assistant', content: text, delta: true }),
+    part() {},
     tool: phase =>
       phase === 'started'
-        ? say({ type: 'tool_use', tool_name: 'read_file', tool_id: 't1', parameters: {} })
+        ? say({ type: 'tool_use', tool_name: 'read_file', tool_id: 't1', parameters: { file_path: 'memory.md' } })
         : say({ type: 'tool_result', tool_id: 't1', status: 'success', output: 'ok' }),
     answer: (_, used) => say({ type: 'result', status: 'success', stats: stats(used) }),
     error: (status, text) =>
@@ -44,7 +49,7 @@ async function tell() {
   })
 }
 
-/** All sessions side by side; each has the system prompt that stood in the file when it was begun, loaded or changed its mode. */
+/** All sessions in one process. Each has the system prompt that was in the file when it was created, loaded or changed its mode. */
 async function serve() {
   prepare(common)
   const sessions = new Map()
@@ -56,18 +61,32 @@ async function serve() {
   const systemPrompt = () => readFileSync(process.env.GEMINI_SYSTEM_MD, 'utf8')
   const settle = id =>
     setTimeout(() => update(id, { sessionUpdate: 'available_commands_update', availableCommands: [] }))
-  const keep = session =>
-    sessions.set(session.id, { ...session, mode: value('--approval-mode'), system: systemPrompt() })
+  const keep = (session, { mcpServers }) =>
+    sessions.set(session.id, {
+      ...session,
+      mcpConfig: JSON.stringify(mcpServers),
+      mode: value('--approval-mode'),
+      system: systemPrompt(),
+    })
 
   const voiceOf = (request, session) => ({
     ...common,
     system: session.system,
+    mcpConfig: session.mcpConfig,
     begin: () => {},
     delta: text => update(session.id, chunk(text)),
+    part: () => (call += 1),
+    think: text => update(session.id, { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } }),
+    unasked(text) {
+      update(session.id, chunk(text))
+      answer(9999, { stopReason: 'end_turn' })
+    },
+    // Updates do not name their turn.
+    unaskedOnlyBetween: true,
     tool: phase =>
       update(session.id, {
         sessionUpdate: phase === 'started' ? 'tool_call' : 'tool_call_update',
-        toolCallId: 't1',
+        toolCallId: `t${call}`,
         status: phase === 'started' ? 'in_progress' : 'completed',
         title: 'memory.md',
         content: [],
@@ -81,20 +100,35 @@ async function serve() {
     error: (status, text) => refuse(request, status || 500, text),
   })
 
+  /** Each session has its own servers. When it is loaded again, the former ones stay until the process ends. */
+  const equip = (mcpServers = []) => {
+    for (const { command, args, env } of mcpServers) {
+      if (command === undefined) continue
+      const own = Object.fromEntries(env.map(({ name, value }) => [name, value]))
+      spawn(command, args, { env: { ...process.env, ...own }, stdio: ['pipe', 'ignore', 'ignore'] }).on(
+        'error',
+        () => {},
+      )
+    }
+  }
+
   const methods = {
     initialize: (id, _) => answer(id, { protocolVersion: 1, agentCapabilities: { loadSession: true } }),
-    'session/new'(id) {
+    'session/new'(id, params) {
+      equip(params.mcpServers)
       const session = openSession(undefined, undefined, () => undefined, common.lost)
-      keep(session)
+      keep(session, params)
       answer(id, { sessionId: session.id })
       settle(session.id)
     },
-    'session/load'(id, { sessionId }) {
+    'session/load'(id, params) {
+      const { sessionId } = params
       const lost = details => void refuse(id, -32603, 'Internal error', { details })
       const session = openSession(sessionId, undefined, lost, common.lost)
       if (!session) return
-      keep(session)
-      // The history is told once more, and its end comes behind the answer.
+      equip(params.mcpServers)
+      keep(session, params)
+      // The history is replayed, and its end comes after the answer.
       update(session.id, { sessionUpdate: 'user_message_chunk', content: { type: 'text', text: 'words of old' } })
       answer(id, {})
       update(session.id, chunk('an answer of old'))
@@ -128,7 +162,8 @@ async function serve() {
     rest = lines.pop()
     for (const line of lines) {
       const { id, method, params } = JSON.parse(line)
-      void methods[method](id, params)
+      if (methods[method]) void methods[method](id, params)
+      else refuse(id, -32601, 'Method not found')
     }
   }
   process.exit(0)

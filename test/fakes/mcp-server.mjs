@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A tiny MCP server on stdio with one tool, `ping`. Each call leaves a line in the file named by PING_LOG, with the secret it was given.
+// A tiny MCP server on stdio with one tool, `ping`. Each call appends a line with its secret to the file named by PING_LOG.
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 

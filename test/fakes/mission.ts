@@ -1,7 +1,7 @@
 // What the owner's window shows, in memory: for tests of the HTTP side and for its benchmark.
-import type { ActivityEntry, EventView, MissionDesk } from '../../src/base/activity.ts'
+import type { ActivityEntry, EventView, MissionControl } from '../../src/base/activity.ts'
 
-export interface FakeMission extends MissionDesk {
+export interface FakeMission extends MissionControl {
   /** Something happens. */
   happen(text: string): ActivityEntry
   /** A file of the workspace changes. */

@@ -1,7 +1,7 @@
 // A desk at which nobody asks to be let in, for tests about other things.
-import type { PairingDesk } from '../../src/base/pairing.ts'
+import type { PairingAdmin } from '../../src/base/pairing.ts'
 
-export const noPairing: PairingDesk = {
+export const noPairing: PairingAdmin = {
   list: async () => ({ requests: [], people: [] }),
   approve: async () => ({ type: 'unknown' }),
   deny: async () => ({ type: 'unknown' }),

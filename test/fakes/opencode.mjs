@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The stand-in for opencode: `opencode run --format json` and `opencode serve`.
+// A fake opencode: `opencode run --format json` and `opencode serve`.
 import { createServer } from 'node:http'
 import { args, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
 
@@ -12,7 +12,8 @@ const errorOf = (status, text) => ({
   data: { message: text, ...(status ? { statusCode: status } : {}) },
 })
 
-if (args[0] === 'serve') serve()
+if (args[0] === 'models') console.log('opencode/own\nx/m\nx/deep/er')
+else if (args[0] === 'serve') serve()
 else await runOnce()
 
 async function runOnce() {
@@ -32,12 +33,21 @@ async function runOnce() {
       part('step-start', {})
     },
     delta() {},
+    part(text, used) {
+      part('text', { text })
+      part('step-finish', { reason: 'tool-calls', tokens: { ...usage(0), ...used }, cost: 0 })
+    },
     tool(phase) {
       if (phase === 'ended')
         say({
           type: 'tool_use',
           sessionID,
-          part: { type: 'tool', tool: 'read', callID: 'c1', state: { status: 'completed' } },
+          part: {
+            type: 'tool',
+            tool: 'read',
+            callID: 'c1',
+            state: { status: 'completed', input: { filePath: 'memory.md' } },
+          },
         })
     },
     answer(text, used) {
@@ -49,14 +59,14 @@ async function runOnce() {
   })
 }
 
-/** All sessions side by side, for whoever knows the password. */
+/** All sessions in one server, protected by the password. */
 function serve() {
   prepare({ version })
   const expected = `Basic ${btoa(`${process.env.OPENCODE_SERVER_USERNAME ?? 'opencode'}:${process.env.OPENCODE_SERVER_PASSWORD}`)}`
   const listeners = new Set()
   const running = new Map()
-  // A little late: a reply overtakes the last events.
-  const tell = (type, properties) => {
+  // A little late, so that a reply overtakes the last events.
+  const emit = (type, properties) => {
     const event = `data: ${JSON.stringify({ id: newId('evt'), type, properties })}\n\n`
     setTimeout(() => {
       for (const listener of listeners) listener.write(event)
@@ -64,7 +74,7 @@ function serve() {
   }
   const infoOf = id => ({ id, directory: process.cwd(), title: 'Aetheel' })
 
-  /** As the real one: 404 for one it does not know, 500 for what is no id of its own. */
+  /** Like the real one: 404 for an unknown id, 500 for a malformed id. */
   function find(id) {
     if (!id.startsWith('ses'))
       return { status: 500, body: { name: 'UnknownError', data: { message: 'Unexpected server error.' } } }
@@ -80,50 +90,84 @@ function serve() {
     const turn = { known: true, abort: new AbortController() }
     running.set(session, turn)
     const about = { sessionID: session }
-    const info = { id: newId('msg'), role: 'assistant', providerID: 'x', modelID: 'm', time: { created: 1 }, ...about }
+    const user = { id: newId('msg'), role: 'user', ...about }
+    const assistant = { role: 'assistant', providerID: 'x', modelID: 'm', time: { created: 1 }, ...about }
+    const info = { id: newId('msg'), parentID: user.id, ...assistant }
     const parts = []
-    const part = { id: newId('prt'), messageID: info.id, type: 'text', text: '', ...about }
+    let calls = 0
+    let part = null
     const update = one =>
-      tell('message.part.updated', { ...about, part: { id: newId('prt'), messageID: info.id, ...about, ...one } })
+      emit('message.part.updated', { ...about, part: { id: newId('prt'), messageID: info.id, ...about, ...one } })
     const fail = error => {
       info.error = error
-      tell('session.error', { ...about, error })
-      tell('session.status', { ...about, status: { type: 'idle' } })
+      emit('session.error', { ...about, error })
+      emit('session.status', { ...about, status: { type: 'idle' } })
     }
     const voice = {
       system,
       begin() {
-        const user = { id: newId('msg'), role: 'user', ...about }
-        tell('message.updated', { ...about, info: user })
-        tell('message.part.updated', {
+        turn.begun = true
+        emit('message.updated', { ...about, info: user })
+        emit('message.part.updated', {
           ...about,
           part: { id: newId('prt'), messageID: user.id, type: 'text', text: prompt, ...about },
         })
-        tell('session.status', { ...about, status: { type: 'busy' } })
-        tell('message.updated', { ...about, info: { ...info } })
+        emit('session.status', { ...about, status: { type: 'busy' } })
+        emit('message.updated', { ...about, info: { ...info } })
         update({ type: 'step-start' })
         const thought = { id: newId('prt'), type: 'reasoning', text: '' }
         update(thought)
-        tell('message.part.delta', {
+        emit('message.part.delta', {
           ...about,
           messageID: info.id,
           partID: thought.id,
           field: 'text',
           delta: 'thinking',
         })
+        update({ ...thought, text: 'thinking', time: { start: 1, end: 2 } })
+      },
+      think() {
+        const thought = { id: 'prt_thought', type: 'reasoning', text: '', time: { start: 1 } }
+        update(thought)
+        emit('message.part.delta', {
+          ...about,
+          messageID: info.id,
+          partID: thought.id,
+          field: 'text',
+          delta: 'a secret thought',
+        })
+      },
+      // When this turn is over, or before it starts.
+      unasked: text => (turn.begun ? setTimeout(() => voice.tellUnasked(text), 10) : voice.tellUnasked(text)),
+      tellUnasked(text) {
+        const other = { id: newId('msg'), parentID: newId('msg'), ...assistant }
+        emit('message.updated', { ...about, info: { id: other.parentID, role: 'user', ...about } })
+        emit('message.updated', { ...about, info: other })
+        update({ messageID: other.id, type: 'text', text })
+        emit('message.updated', { ...about, info: { ...other, time: { created: 1, completed: 2 } } })
+        emit('session.idle', about)
+      },
+      open() {
+        calls += 1
+        part = { id: newId('prt'), messageID: info.id, type: 'text', text: '', ...about }
+        update(part)
+      },
+      part(_, used) {
+        update(part)
+        update({ type: 'step-finish', reason: 'tool-calls', tokens: { ...usage(0), ...used }, cost: 0 })
       },
       delta(text) {
-        if (part.text === '') update(part)
         part.text += text
-        tell('message.part.delta', { ...about, messageID: info.id, partID: part.id, field: 'text', delta: text })
+        emit('message.part.delta', { ...about, messageID: info.id, partID: part.id, field: 'text', delta: text })
       },
       tool(phase) {
-        const tool = { id: 'prt_tool', type: 'tool', tool: 'read', callID: 'c1' }
+        const input = { filePath: 'memory.md' }
+        const tool = { id: `prt_tool_${calls}`, type: 'tool', tool: 'read', callID: `c${calls}` }
         if (phase === 'started') {
           update({ ...tool, state: { status: 'pending', input: {} } })
-          update({ ...tool, state: { status: 'running', input: {} } })
+          update({ ...tool, state: { status: 'running', input } })
         }
-        update({ ...tool, state: { status: phase === 'started' ? 'running' : 'completed', input: {} } })
+        update({ ...tool, state: { status: phase === 'started' ? 'running' : 'completed', input } })
       },
       answer(text, used) {
         parts.push({ ...part, text })
@@ -131,18 +175,19 @@ function serve() {
         update({ type: 'step-finish', reason: 'stop', tokens: usage(used), cost: 0.01 })
       },
       error(status, text) {
-        // What passes by itself is tried again, a few times.
+        // Temporary errors are retried a few times.
         for (const attempt of status === 429 || status >= 500 ? [1, 2, 3, 4, 5] : [])
-          tell('session.status', { ...about, status: { type: 'retry', attempt, message: text, next: 1 } })
+          emit('session.status', { ...about, status: { type: 'retry', attempt, message: text, next: 1 } })
         fail(errorOf(status, text))
       },
     }
     await takeTurn(voice, { id: session, resumed: known }, prompt, turn.abort.signal)
     if (turn.abort.signal.aborted) fail({ name: 'MessageAbortedError', data: { message: 'Aborted' } })
     info.time = { created: 1, completed: 2 }
-    tell('message.updated', { ...about, info })
-    tell('session.status', { ...about, status: { type: 'idle' } })
-    tell('session.idle', about)
+    info.finish = 'stop'
+    emit('message.updated', { ...about, info })
+    emit('session.status', { ...about, status: { type: 'idle' } })
+    emit('session.idle', about)
     running.set(session, { known: true })
     return { status: 200, body: { info, parts } }
   }
@@ -178,7 +223,7 @@ function serve() {
     const { status, body } = await route(request.method, request.url, text === '' ? {} : JSON.parse(text))
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
-  // The real one goes on when its input ends; it leaves when told so.
+  // The real one keeps running when its input ends, and exits on SIGTERM.
   server.listen(0, '127.0.0.1', () =>
     console.log(`opencode server listening on http://127.0.0.1:${server.address().port}`),
   )

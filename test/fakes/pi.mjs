@@ -1,12 +1,15 @@
 #!/usr/bin/env node
-// The stand-in for pi: `pi -p --mode json` and `pi --mode rpc`.
-import { converse, openSession, perform, prepare, say, value } from './stand-in.mjs'
+// A fake pi: `pi -p --mode json` and `pi --mode rpc`.
+import { args, converse, openSession, perform, prepare, say, value } from './stand-in.mjs'
 
 const rpc = value('--mode') === 'rpc'
+/** The ids of prompts that it has not started yet. */
+const queued = []
 const answer = (command, more = {}) => say({ type: 'response', command, success: true, ...more })
 const update = event => say({ type: 'message_update', assistantMessageEvent: event })
+const spoken = message => say({ type: 'message_end', message: { role: 'assistant', model: 'stand-in', ...message } })
 const end = message => {
-  say({ type: 'message_end', message: { role: 'assistant', model: 'stand-in', ...message } })
+  spoken(message)
   say({ type: 'agent_end', messages: [], willRetry: false })
   say({ type: 'agent_settled' })
 }
@@ -18,19 +21,29 @@ const voice = {
   systemFile: value('--append-system-prompt'),
   lost: id => `No session found matching '${id}'`,
   begin(session, prompt) {
-    // Only json mode has a header; in rpc mode one has to ask.
-    if (rpc) answer('prompt')
+    // Only json mode prints a header; in rpc mode the client has to ask.
+    if (rpc) answer('prompt', { id: queued.shift() })
     else say({ type: 'session', version: 3, id: session })
     say({ type: 'agent_start' })
     say({ type: 'message_end', message: { role: 'user', content: [{ type: 'text', text: prompt }] } })
-    update({ type: 'text_start', contentIndex: 0 })
   },
+  open: () => update({ type: 'text_start', contentIndex: 0 }),
+  part: (text, used) =>
+    spoken({ content: [{ type: 'text', text }], stopReason: 'toolUse', usage: { ...used, cost: {} } }),
   delta: text => update({ type: 'text_delta', contentIndex: 0, delta: text }),
+  think: delta => update({ type: 'thinking_delta', contentIndex: 0, delta }),
+  unasked(text) {
+    say({ type: 'agent_start' })
+    voice.delta(text)
+    end({ content: [{ type: 'text', text }], stopReason: 'stop' })
+  },
   tool: phase =>
     say({
       type: `tool_execution_${phase === 'started' ? 'start' : 'end'}`,
       toolCallId: 'c1',
       toolName: 'read',
+      // Like the real one: the target of a tool is only in its start event.
+      ...(phase === 'started' ? { args: { path: 'memory.md' } } : { result: {} }),
       isError: false,
     }),
   answer: (text, used) =>
@@ -40,11 +53,15 @@ const voice = {
       usage: { input: used, output: 7, cost: { total: 0.01 } },
     }),
   error: (status, text) => end({ content: [], stopReason: 'error', errorMessage: status ? `${status} ${text}` : text }),
-  // The real one leaves with 0 whatever happened.
+  // The real one always exits with 0.
   exitOnError: 0,
 }
 
-if (!rpc) await perform(voice)
+if (args.includes('--list-models'))
+  console.log(
+    'provider  model     context  max-out\nx         m-large   128K     16.4K\nx         m-small   128K     16.4K',
+  )
+else if (!rpc) await perform(voice)
 else {
   prepare(voice)
   const fail = text => {
@@ -55,7 +72,9 @@ else {
   const heard = line => {
     if (line.type === 'get_state') answer('get_state', { data: { sessionId: session.id, isStreaming: false } })
     if (line.type === 'abort') return 'interrupt'
-    return line.type === 'prompt' ? line.message : null
+    if (line.type !== 'prompt') return null
+    queued.push(line.id)
+    return line.message
   }
   await converse(voice, session, heard, () => {
     end({ content: [{ type: 'text', text: 'half' }], stopReason: 'aborted', errorMessage: 'Request was aborted' })

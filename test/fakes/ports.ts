@@ -1,13 +1,13 @@
 // Ports of the command line behind which nothing is, for tests that fill in the ones they are about.
 import type { CliPorts } from '../../src/ui/cli/ports.ts'
-import { fakeDesks } from './desks.ts'
+import { recordingAdmin } from './admin.ts'
 import { noPairing } from './no-pairing.ts'
 
 const nothing = (what: string) => async () => Promise.reject(new Error(`no ${what} in this test`))
 const close = async () => undefined
 
 export const noPorts = (): CliPorts => {
-  const { jobs, sessions, memory } = fakeDesks()
+  const { jobs, sessions, memory } = recordingAdmin()
   return {
     start: nothing('start'),
     find: async () => null,

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Says again what a real CLI once said: the recording named by REPLAY_FILE, and it ends the same way. REPLAY_TROUBLE, separated by
-// commas, makes it worse: die (before a word), garbage (around every line), huge (a line without end), grandchild (leaves one behind in a
-// group of its own), deaf (to SIGTERM, and it stays).
+// Replays the output of a real CLI: the recording named by REPLAY_FILE, with the same exit. REPLAY_TROUBLE, separated by
+// commas, adds problems: die (before any output), garbage (around every line), huge (an endless line), grandchild (leaves one behind in
+// its own process group), deaf (ignores SIGTERM and keeps running).
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

@@ -1,7 +1,8 @@
-// A stand-in for an agent CLI: sessions on disk, and whatever the prompt asks for in [[double brackets]]. Each CLI adds its voice:
-// how it is called and how it says things. Each run leaves a line in the journal when it begins and ends.
-import { spawn } from 'node:child_process'
+// The common part of the fake agent CLIs: sessions on disk, and actions that the prompt requests in [[double brackets]]. Each CLI adds its
+// voice: its arguments and its output format. Each run writes a line to the journal when it starts and ends.
+import { spawn, spawnSync } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { basename, join } from 'node:path'
 
 const args = process.argv.slice(2)
@@ -13,14 +14,14 @@ const fail = text => {
   process.exit(1)
 }
 
-/** Ends early when the turn is broken off. */
+/** Ends early when the turn is interrupted. */
 const sleep = (ms, signal) =>
   new Promise(resolve => {
     const timer = setTimeout(resolve, ms)
     signal?.addEventListener('abort', () => resolve(clearTimeout(timer)))
   })
 
-/** What follows a flag. */
+/** The argument after a flag. */
 export const value = flag => (args.includes(flag) ? args[args.indexOf(flag) + 1] : undefined)
 export const say = line => process.stdout.write(`${JSON.stringify(line)}\n`)
 export { args }
@@ -29,6 +30,8 @@ export { args }
  * One process, one turn.
  * @param {{ version: string, resume?: string, chosen?: string, systemFile?: string, lost(id: string): string,
  *   begin(session: string, prompt: string): void, delta(text: string): void, tool(phase: 'started' | 'ended'): void,
+ *   open?(): void, part(text: string, used: { input: number, output: number }): void,
+ *   think?(thought: string): void, unasked?(text: string): void,
  *   answer(text: string, used: number): void, error(status: number, text: string): void, exitOnError: number }} voice
  */
 export async function perform(voice) {
@@ -38,18 +41,18 @@ export async function perform(voice) {
   if (!ok) process.exit(voice.exitOnError)
 }
 
-/** What every way of being called has in common. */
+/** What all modes have in common. */
 export function prepare(voice) {
   if (args.includes('--version')) {
     console.log(voice.version)
     process.exit(0)
   }
   mkdirSync(home, { recursive: true })
-  // Goes on working when nobody listens any more, as an agent in the middle of a tool would.
+  // Keeps working when nobody reads its output any more, like an agent in the middle of a tool.
   process.stdout.on('error', () => {})
 }
 
-/** `refuse` is called with the reason where there is no such session, or already one. */
+/** Calls `refuse` with the reason if there is no such session, or if it exists already. */
 export function openSession(resume, chosen, refuse, lost) {
   const id = resume ?? chosen ?? crypto.randomUUID()
   const known = existsSync(join(home, `${id}.json`))
@@ -58,21 +61,24 @@ export function openSession(resume, chosen, refuse, lost) {
   return { id, resumed: resume !== undefined }
 }
 
-/** One turn of a session; false: it ended with an error. Told so by `signal`, it breaks off and says nothing more. */
+/** One turn of a session; false: it ended with an error. When `signal` aborts, it stops without further output. */
 export async function takeTurn(voice, { id: session, resumed }, given, signal) {
-  // The line with the time is another one in each turn: it is kept apart.
+  // The time line differs in each turn, so it is separated from the prompt.
   const [, now = null, prompt] = /^(?:(\[Gateway: it is [^\]\n]*\])\n\n)?([\s\S]*)$/.exec(given)
   const file = join(home, `${session}.json`)
   const told = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
   const system = voice.systemFile ? readFileSync(voice.systemFile, 'utf8') : (voice.system ?? '')
-  const mcpConfig = voice.mcpFile ? readFileSync(voice.mcpFile, 'utf8') : ''
-  journal({ what: 'begin', session, resumed, now, prompt, args, env: Object.keys(process.env), system, mcpConfig })
-  writeFileSync(file, JSON.stringify([...told, prompt]))
+  const mcpConfig = voice.mcpFile ? readFileSync(voice.mcpFile, 'utf8') : (voice.mcpConfig ?? '')
+  // If the prompt says to answer the message above, it obeys that message.
+  const isAbove = one => one.startsWith('[Gateway: your turn on the last message above')
+  const meantWords = (isAbove(prompt) && told.findLast(one => !isAbove(one))) || prompt
+  const env = Object.keys(process.env)
+  journal({ what: 'begin', session, resumed, now, prompt, about: meantWords, args, env, system, mcpConfig })
 
-  // [[only:claude]]: the others pay no attention to what stands in brackets.
-  const only = /\[\[only:([a-z]+)\]\]/.exec(prompt)?.[1]
+  // [[only:claude]]: the other CLIs ignore all brackets.
+  const only = /\[\[only:([a-z]+)\]\]/.exec(meantWords)?.[1]
   const meant = only === undefined || basename(process.argv[1]).startsWith(only)
-  const asks = name => meant && new RegExp(`\\[\\[${name}(?::([^\\]]*))?\\]\\]`).exec(prompt)
+  const asks = name => meant && new RegExp(`\\[\\[${name}(?::([^\\]]*))?\\]\\]`).exec(meantWords)
   const step = Number(process.env.STAND_IN_STEP_MS ?? process.env.CLAUDE_STAND_IN_STEP_MS ?? 0)
   const refuse = (status, text) => {
     voice.error(status, text)
@@ -86,6 +92,8 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
     child.unref()
     journal({ what: 'grandchild', child: child.pid })
   }
+  // Forked twice, in its own session: it has neither our parent nor our process group.
+  if (asks('daemon')) spawnSync('sh', ['-c', "setsid sh -c 'sleep 600 >/dev/null 2>&1 &' >/dev/null 2>&1"])
   if (asks('garbage')) process.stdout.write('\x00\xff not json\n{"half": \n[1,2]\nnull\n"text"\n')
   if (asks('onlygarbage')) {
     process.stdout.write('this is not what you were waiting for\n')
@@ -97,17 +105,48 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
       if (!process.stdout.write(piece)) await new Promise(resolve => process.stdout.once('drain', resolve))
     process.exit(0)
   }
+  if (owing.delete(session)) voice.unasked?.('late words that nobody asked for')
+  // From here on the session has the message, like the real CLIs.
+  if (!voice.forgetsFailures) writeFileSync(file, JSON.stringify([...told, prompt]))
   voice.begin(session, prompt)
-  // As deaf to an interruption as to everything else.
+  // Writes endlessly and ignores its input, each time as if it were another session.
+  if (asks('flood'))
+    for (;;) {
+      for (let i = 0; i < 200; i++) {
+        voice.begin(crypto.randomUUID(), prompt)
+        voice.open?.()
+        voice.delta('word ')
+      }
+      const gone = await new Promise(resolve => process.stdout.write('', resolve))
+      // Nobody reads any more: it stays, without using the processor for nothing.
+      if (gone) await sleep(600_000)
+    }
+  // Ignores interruptions like everything else.
   if (asks('deaf')) await sleep(600_000)
   if (asks('hang')) await sleep(600_000, signal)
   if (signal?.aborted) return true
+  // [[busy:2]]: the service answers only the third time.
+  if (asks('busy') && isBusy(meantWords, Number(asks('busy')[1]))) return refuse(529, 'API Error: 529 overloaded_error')
+  // [[think:3000]]: for this many milliseconds. A CLI that does not report thinking at least keeps its connection to the model.
+  const thinks = Number(asks('think')?.[1] ?? 0)
+  if (thinks > 0) await connected(() => think(voice, thinks, signal))
   const status = asks('api')
   if (status) return refuse(Number(status[1]), `API Error: ${status[1]} stand-in error`)
   const limit = asks('limit')
   if (limit) return refuse(429, `Claude AI usage limit reached|${limit[1]}`)
   if (asks('login')) return refuse(0, 'Not logged in · Please run /login')
   if (asks('maxturns')) return voice.maxTurns()
+  // [[between]]: text and a tool, twice, before the answer; [[between:hang]]: and then nothing more.
+  const between = asks('between')
+  for (const words of between ? ['Let me look.', 'One more thing.'] : []) {
+    voice.open?.()
+    for (const word of words.match(/\S+\s*/g)) voice.delta(word)
+    voice.part(words, { input: 10, output: 2 })
+    voice.tool('started')
+    voice.tool('ended')
+  }
+  if (between?.[1] === 'hang') await sleep(600_000, signal)
+  if (signal?.aborted) return true
   const tool = asks('tool')
   if (tool) {
     voice.tool('started')
@@ -123,8 +162,12 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
     if (name) put(name, `${text.join('|')}\n`)
   }
   if (asks('dieafter')) process.exit(4)
-  const last = prompt.slice(prompt.lastIndexOf('\n') + 1)
-  const answer = asks('long') ? 'word '.repeat(Number(asks('long')[1])) : `turn ${told.length + 1}: ${last}`
+  if (voice.forgetsFailures) writeFileSync(file, JSON.stringify([...told, prompt]))
+  const last = meantWords.slice(meantWords.lastIndexOf('\n') + 1)
+  const answer = asks('long')
+    ? 'word '.repeat(Number(asks('long')[1]))
+    : (asks('say')?.[1] ?? `turn ${told.length + 1}: ${last}`)
+  voice.open?.()
   for (const word of answer.match(/\S+\s*/g) ?? []) {
     if (signal?.aborted) return true
     voice.delta(word)
@@ -132,14 +175,48 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
   }
   journal({ what: 'end', session, last })
   voice.answer(answer, prompt.length)
+  // [[unasked]]: a turn that nobody asked for, as when a background command ends: now, and again with the next message.
+  if (asks('unasked')) {
+    voice.unasked?.('words that nobody asked for')
+    if (!voice.unaskedOnlyBetween) owing.add(session)
+  }
   const linger = asks('linger')
-  if (linger) await sleep(Number(linger[1] ?? 1000))
+  // Waits until a file of that name exists.
+  while (linger && !existsSync(linger[1])) await sleep(20)
   return true
 }
 
+/** Sessions with an unasked turn before the next one. */
+export const owing = new Set()
+
+async function think(voice, ms, signal) {
+  for (let left = ms; left > 0 && !signal?.aborted; left -= 100) {
+    voice.think?.('a secret thought')
+    await sleep(100, signal)
+  }
+}
+
+/** Keeps a connection open while it works. */
+async function connected(work) {
+  const server = createServer(socket => socket.on('error', () => {}))
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  const socket = connect(server.address().port, '127.0.0.1')
+  await work()
+  socket.destroy()
+  server.close()
+}
+
+/** Counts across all processes. */
+function isBusy(words, times) {
+  const file = join(home, `busy-${Buffer.from(words).toString('base64url').slice(0, 100)}`)
+  const count = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  writeFileSync(file, String(count + 1))
+  return count < times
+}
+
 /**
- * Takes turns on stdin until it ends, a line each. `heard` makes of a line the prompt of a turn, null for anything else, or
- * `interrupt`; `broken` says that a turn was broken off.
+ * Reads turns from stdin until it ends, one per line. `heard` returns the prompt in a line, `interrupt`, or null for anything else;
+ * `broken` reports that a turn was interrupted.
  */
 export async function converse(voice, session, heard, broken) {
   let current = null
@@ -160,7 +237,7 @@ export async function converse(voice, session, heard, broken) {
   await queue
 }
 
-/** Splits on \n only, as the real ones do: U+2028 is a character like any other. */
+/** Splits on \n only, like the real CLIs: U+2028 is an ordinary character. */
 async function* linesOf(stream) {
   let rest = ''
   for await (const chunk of stream.setEncoding('utf8')) {

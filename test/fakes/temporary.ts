@@ -6,7 +6,15 @@ import { type Home, makeHome, processesWith, type RunningGateway, startGateway, 
 export interface TemporaryHome extends Home, AsyncDisposable {
   start(env?: Record<string, string>): Promise<RunningGateway>
   /** Runs of the stand-in that began, in order. */
-  begun(): { now: string; prompt: string; session: string; resumed: boolean; pid: number; system: string }[]
+  begun(): {
+    now: string
+    prompt: string
+    about: string
+    session: string
+    resumed: boolean
+    pid: number
+    system: string
+  }[]
 }
 
 export async function temporaryHome(): Promise<TemporaryHome> {
@@ -18,8 +26,8 @@ export async function temporaryHome(): Promise<TemporaryHome> {
       home
         .journal()
         .filter(entry => entry.what === 'begin')
-        .map(({ now, prompt = '', session = '', resumed, pid, system }) => ({
-          ...{ now: String(now), prompt, session, resumed: resumed === true },
+        .map(({ now, prompt = '', about = '', session = '', resumed, pid, system }) => ({
+          ...{ now: String(now), prompt, about, session, resumed: resumed === true },
           ...{ pid, system: String(system) },
         })),
     async [Symbol.asyncDispose]() {

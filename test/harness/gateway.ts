@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { faultArguments } from '../crash/faults.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 export const standIn = join(root, 'test/fakes/claude.mjs')
@@ -13,7 +14,15 @@ export interface Home {
   readonly dir: string
   readonly configDir: string
   /** What the stand-in CLI wrote down. */
-  journal(): { what: string; prompt?: string; session?: string; last?: string; pid: number; [key: string]: unknown }[]
+  journal(): {
+    what: string
+    prompt?: string
+    about?: string
+    session?: string
+    last?: string
+    pid: number
+    [key: string]: unknown
+  }[]
   remove(): Promise<void>
 }
 
@@ -52,19 +61,24 @@ export function runCommand(
   main = join(root, 'src/main.ts'),
   nodeArgs: readonly string[] = [],
 ) {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...nodeArgs, main, ...args], {
-    cwd: home.dir,
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: home.dir,
-      CONFIG_DIR: home.configDir,
-      HTTP_TOKEN: token,
-      HTTP_PORT: '0',
-      // As the launcher has it: without, most of a start is the compiler.
-      NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/aetheel'),
-      ...env,
+  const fault = process.env.AETHEEL_TEST_FAULT ? faultArguments(process.env.AETHEEL_TEST_FAULT) : []
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', ...fault, ...nodeArgs, main, ...args],
+    {
+      cwd: home.dir,
+      env: {
+        PATH: process.env.PATH ?? '',
+        HOME: home.dir,
+        CONFIG_DIR: home.configDir,
+        HTTP_TOKEN: token,
+        HTTP_PORT: '0',
+        // As the launcher has it: without, most of a start is the compiler.
+        NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/aetheel'),
+        ...env,
+      },
     },
-  })
+  )
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', chunk => {

@@ -4,14 +4,17 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EventSink, NewEvent } from '../../src/base/event.ts'
-import type { JobMarks } from '../../src/base/marks.ts'
+import type { JobStates } from '../../src/base/job-state.ts'
 import type { Signal } from '../../src/base/signal.ts'
-import { type JobsParts, openJobs } from '../../src/clock/index.ts'
-import { openDatabase, openMarks } from '../../src/store/index.ts'
+import { createJobs, type JobsParts } from '../../src/clock/index.ts'
+import { createJobStates, openDatabase } from '../../src/store/index.ts'
 import { simulatedTime } from '../fakes/simulated-time.ts'
 
 type Settings = Partial<
-  Pick<JobsParts, 'zone' | 'run' | 'busy' | 'placeOf' | 'lookMs' | 'keeper' | 'noCommands' | 'isReached'>
+  Pick<
+    JobsParts,
+    'zone' | 'run' | 'busy' | 'placeOf' | 'lookMs' | 'fileGuard' | 'noCommands' | 'isReached' | 'heartbeats'
+  >
 >
 
 export async function jobsWorkspace(start: string, database = ':memory:') {
@@ -46,19 +49,19 @@ export async function jobsWorkspace(start: string, database = ':memory:') {
     /** Resolves when it has read its files and sleeps. */
     async start(settings: Settings = {}, sink: EventSink = inbox) {
       let dead = false
-      const stored = openMarks(db, time.clock)
+      const stored = createJobStates(db, time.clock)
       const dying = <T>(work: () => Promise<T>) => (dead ? Promise.reject(new Error('killed')) : time.during(work()))
-      const marks: JobMarks = {
+      const states: JobStates = {
         know: (...given) => dying(() => stored.know(...given)),
         note: (...given) => dying(() => stored.note(...given)),
         forgetOthers: given => dying(() => stored.forgetOthers(given)),
       }
-      const { jobs, source } = openJobs({
+      const { jobs, source } = createJobs({
         dir,
         clock: time.clock,
         zone: () => 'UTC',
-        marks,
-        tell: signal => told.push(signal),
+        states,
+        emit: signal => told.push(signal),
         run: async () => ({ ok: true, output: '' }),
         busy: () => false,
         placeOf: channel => (channel === null ? null : { chat: 'test', conversation: channel }),

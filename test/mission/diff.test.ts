@@ -1,4 +1,4 @@
-// The line diff of the editor's page, against laws and against the gateway's own.
+// The line diff of the editor, against properties and against the gateway's own diff.
 import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -9,7 +9,7 @@ interface Hunk {
   readonly to: number
   readonly lines: readonly string[]
 }
-/** It is JavaScript for the browser, without types. */
+/** JavaScript for the browser, without types. */
 const { lineDiff, applied, merged, unified } = (await import(resolve('web/mission/diff.js'))) as {
   lineDiff(before: string, after: string): readonly Hunk[]
   applied(text: string, hunks: readonly Hunk[]): string
@@ -21,7 +21,7 @@ const line = fc.constantFrom('', 'a', 'b', 'c', '- tea', '- milk', '# Memory', '
 const text = fc.array(line, { maxLength: 14 }).map(lines => lines.join('\n'))
 const any = fc.oneof(text, fc.string({ maxLength: 60 }))
 
-test('applied to the text before, the diff gives the text after', () => {
+test('the diff applied to the old text gives the new text', () => {
   fc.assert(
     fc.property(any, any, (before, after) => {
       const hunks = lineDiff(before, after)
@@ -36,7 +36,7 @@ test('applied to the text before, the diff gives the text after', () => {
   )
 })
 
-test('one changed line is one small hunk, and what is shown has it with its surroundings', () => {
+test('one changed line is one small hunk, and the unified diff shows it with its context', () => {
   const before = `${[1, 2, 3, 4, 5, 6, 7, 8, 9].map(n => `line ${n}\n`).join('')}`
   expect(lineDiff(before, before.replace('line 5', 'line five'))).toEqual([{ from: 4, to: 5, lines: ['line five'] }])
   expect(unified(before, before.replace('line 5', 'line five'))).toBe(
@@ -44,7 +44,7 @@ test('one changed line is one small hunk, and what is shown has it with its surr
   )
 })
 
-test('texts that have nothing in common are replaced, however long', () => {
+test('texts with nothing in common are replaced, however long', () => {
   const lines = (word: string) => Array.from({ length: 5000 }, (_, n) => `${word} ${n}`).join('\n')
   const [before, after] = [`same\n${lines('old')}\nend`, `same\n${lines('new')}\nend`]
   const hunks = lineDiff(before, after)
@@ -52,7 +52,7 @@ test('texts that have nothing in common are replaced, however long', () => {
   expect(applied(before, hunks)).toBe(after)
 })
 
-test('what both sides changed comes together as the gateway itself would put it', () => {
+test('changes of both sides are merged as the gateway would merge them', () => {
   fc.assert(
     fc.property(text, text, text, (base, mine, theirs) => {
       const both = merge(base, mine, theirs)

@@ -118,6 +118,23 @@ test('at its limit, the turn moves to the stand-by with the history; the others 
   expect(begun().at(-1)).toMatchObject({ resumed: true, prompt: 'and her age?' })
 }, 30_000)
 
+test('a backend that is not logged in rests, and is asked again at once by its name', async () => {
+  await open({ AGENT_BACKEND: 'claude', PATH: path('claude', 'codex'), BACKEND_FALLBACK: 'codex' })
+  expect((await ask('[[only:claude]] [[api:401]] one')).text).toContain(
+    'claude is not logged in. This answer is from codex.',
+  )
+  const before = begun().length
+  expect((await ask('two')).ok).toBe(true)
+  expect(begun().length).toBe(before + 1)
+  expect((await ask('/status')).text).toContain('claude could not answer (not logged in)')
+  expect((await ask('/backend claude')).text).toContain('claude, with its default model')
+  expect((await ask('/status')).text).not.toContain('could not answer')
+  // What was said before would make the stand-in fail again.
+  await ask('/new')
+  expect((await ask('three')).ok).toBe(true)
+  expect(begun().at(-1)?.args).toContain('--append-system-prompt-file')
+}, 30_000)
+
 test('without a stand-by the message waits until the limit ends, and says so', async () => {
   await open({ AGENT_BACKEND: 'claude', PATH: path('claude') })
   const end = Math.floor(Date.now() / 1000) + 2

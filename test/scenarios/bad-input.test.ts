@@ -54,7 +54,7 @@ describe('on the socket', () => {
     expect((await client.final('after')).text).toBe('turn 1: still there?')
     const refusals = client.frames.filter(frame => frame.type === 'refused')
     expect(refusals.map(frame => frame.id)).toEqual(frames.map(([, id]) => id))
-    for (const { reason = '' } of refusals) expect(reason).toMatch(/^That (was not JSON|frame was not understood)/)
+    for (const { reason = '' } of refusals) expect(reason).toMatch(/^(The frame is not JSON|Invalid frame)/)
     expect(home.begun().filter(run => run.prompt === 'x')).toHaveLength(0)
     await client.close()
   })

@@ -100,6 +100,22 @@ test('while one is answered the next ones wait, can be edited and cancelled, and
   await client.close()
 })
 
+test('whoever waits hears of each step forward, and where it stands last is right', async () => {
+  const client = await connect(gateway.url, 'steps')
+  client.say('a', 'first [[tool:600]]')
+  await client.next(frame => frame.type === 'action')
+  for (const id of ['b', 'c', 'd']) client.say(id, `${id} [[tool:600]]`)
+  const stepTo = (id: string, position: number) =>
+    client.next(frame => frame.type === 'waiting' && frame.id === id && frame.position === position)
+  await stepTo('d', 3)
+  await client.final('a')
+  await stepTo('d', 2)
+  await client.final('b')
+  await stepTo('d', 1)
+  await client.final('d')
+  await client.close()
+})
+
 test('stop ends the running turn and says so', async () => {
   const client = await connect(gateway.url, 'stop')
   client.say('x', '[[hang]]')

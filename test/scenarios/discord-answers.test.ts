@@ -81,7 +81,7 @@ describe('the answer', () => {
     const { discord } = stage
     await stage.start()
     discord.say(discord.ada, discord.general, '[[long:3000]]', { mention: true })
-    const answer = await stage.answer(discord.general, 'all of it is in the file')
+    const answer = await stage.answer(discord.general, 'the file contains all of it')
     expect(answer.attachments).toMatchObject([{ name: 'answer.md' }])
     expect(String(answer.attachments[0]?.bytes)).toBe('word '.repeat(3000))
     expect(finals(discord, discord.general)).toHaveLength(1)
@@ -111,8 +111,8 @@ describe('the answer', () => {
     await stage.start()
     const attachments = [{ name: 'gone.txt', bytes: 'hello' }]
     discord.say(discord.ada, discord.general, '', { mention: true, attachments })
-    await stage.answer(discord.general, 'without a word')
-    expect(home.begun()[0]?.prompt).toMatch(/\[Attached: gone\.txt \(5 bytes\), but not to be had: .+\]/)
+    await stage.answer(discord.general, 'without text')
+    expect(home.begun()[0]?.prompt).toMatch(/\[Attached: gone\.txt \(5 bytes\), but not available: .+\]/)
   })
 
   test('files of a stranger are not fetched', async () => {
@@ -123,7 +123,7 @@ describe('the answer', () => {
     discord.member(discord.home, eve)
     const attachments = [{ name: 'a.txt', bytes: 'hello' }]
     discord.say(eve, discord.general, 'look', { mention: true, attachments })
-    await stage.answer(discord.general, 'let in')
+    await stage.answer(discord.general, 'has approved')
     expect(existsSync(join(home.configDir, 'files/in'))).toBe(false)
   })
 
@@ -172,12 +172,12 @@ describe('what goes wrong', () => {
     const gateway = await stage.start()
     discord.permissions(discord.general, ['SendMessages'])
     discord.say(discord.ada, discord.general, 'nobody hears this', { mention: true })
-    await discord.until(() => gateway.output().includes('letter refused'))
+    await discord.until(() => gateway.output().includes('delivery refused'))
     const line =
       gateway
         .output()
         .split('\n')
-        .find(one => one.includes('letter refused')) ?? ''
+        .find(one => one.includes('delivery refused')) ?? ''
     expect(line).toContain(`"conversation":"${discord.general.id}"`)
     expect(line).toMatch(/"length":\d+/)
     expect(line).toMatch(/I lack a permission there: Send Messages/)

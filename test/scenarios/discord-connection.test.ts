@@ -3,7 +3,7 @@ import { REST } from '@discordjs/rest'
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../src/base/chat.ts'
 import type { Signal } from '../../src/base/signal.ts'
-import { type Dispatch, openConnection } from '../../src/chat/discord/connection.ts'
+import { createConnection, type Dispatch } from '../../src/chat/discord/connection.ts'
 import { openDiscord } from '../fakes/discord/index.ts'
 
 function memory(): ChatMemory {
@@ -19,11 +19,11 @@ async function setup(kept = memory(), intents = 1 | (1 << 9)) {
   const discord = await openDiscord()
   const slept: number[] = []
   const told: Signal[] = []
-  const open = (heed: (event: Dispatch) => Promise<boolean> = async () => true, wanted = intents) => {
-    const connection = openConnection({
+  const open = (handle: (event: Dispatch) => Promise<boolean> = async () => true, wanted = intents) => {
+    const connection = createConnection({
       rest: new REST({ api: discord.url, retries: 0 }).setToken(discord.token),
-      ...{ token: discord.token, intents: wanted, memory: kept, chance: () => 0.5, heed },
-      tell: signal => void told.push(signal),
+      ...{ token: discord.token, intents: wanted, memory: kept, chance: () => 0.5, handle },
+      emit: signal => void told.push(signal),
       progressed: () => undefined,
       clock: {
         now: () => 0,
@@ -66,10 +66,14 @@ test('a line that breaks again and again is taken up after pauses that grow', as
 test('only what was dealt with is not told again', async () => {
   const { discord, open, kept } = await setup()
   await using _ = discord
-  const first = open(async ({ t }) => t !== 'MESSAGE_CREATE')
+  let reached = false
+  const first = open(async ({ t }) => {
+    if (t === 'MESSAGE_CREATE') reached = true
+    return t !== 'MESSAGE_CREATE'
+  })
   await discord.ready()
   const said = discord.say(discord.ada, discord.general, 'hello')
-  await new Promise(resolve => setTimeout(resolve, 50))
+  await discord.until(() => reached)
   await first.end()
   const heard: string[] = []
   const second = open(async ({ t, d }) => {

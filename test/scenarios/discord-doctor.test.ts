@@ -16,7 +16,7 @@ async function doctor(stage: Stage, env: Record<string, string> = {}) {
 test('it says who the bot is, and prints the link that invites it with exactly what it needs', async () => {
   await using stage = await openStage()
   const { checks } = await doctor(stage)
-  const link = `https://discord.com/oauth2/authorize?client_id=${stage.discord.applicationId}&scope=bot+applications.commands&permissions=309237746688`
+  const link = `${new URL(stage.discord.url).origin}/oauth2/authorize?client_id=${stage.discord.applicationId}&scope=bot+applications.commands&permissions=309237746688`
   expect(checks).toEqual([{ name: 'discord', status: 'ok', detail: expect.stringContaining(link) }])
   expect(checks[0]?.detail).toMatch(/^aetheel, in 1 server;/)
   stage.discord.leave(stage.discord.home)

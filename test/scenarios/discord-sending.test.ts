@@ -2,15 +2,16 @@
 import { API } from '@discordjs/core'
 import { REST } from '@discordjs/rest'
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../src/app/clock.ts'
+import { systemClock } from '../../src/app/system-clock.ts'
 import type { ChatMemory, Outgoing } from '../../src/base/chat.ts'
-import { openAnswers, openAskedBook } from '../../src/chat/discord/answers.ts'
-import { openDrafts } from '../../src/chat/discord/drafts.ts'
-import { openRequests } from '../../src/chat/discord/http.ts'
-import { openSending } from '../../src/chat/discord/send.ts'
+import { createPendingQuestions, openAnswers } from '../../src/chat/discord/answers.ts'
+import { createDrafts } from '../../src/chat/discord/drafts.ts'
+import { createRequests } from '../../src/chat/discord/http.ts'
+import { createPoster, createPostJournal } from '../../src/chat/discord/poster.ts'
+import { createSending } from '../../src/chat/discord/send.ts'
 import { openThreads } from '../../src/chat/discord/threads.ts'
 import { openBot } from '../fakes/discord/bot.ts'
-import { type DiscordOptions, openDiscord } from '../fakes/discord/index.ts'
+import { type DiscordOptions, type FakeDiscord, openDiscord } from '../fakes/discord/index.ts'
 
 const never = new AbortController().signal
 
@@ -21,30 +22,39 @@ async function setup(options: DiscordOptions = {}, files: Record<string, Uint8Ar
   const memory: ChatMemory = {
     get: name => kept.get(name) ?? null,
     put: (name, value) => void (value === null ? kept.delete(name) : kept.set(name, value)),
-    list: () => [],
+    list: prefix => [...kept].flatMap(([name, value]) => (name.startsWith(prefix) ? [{ name, value }] : [])),
   }
-  const rest = new REST({ api: discord.url, retries: 0, rejectOnRateLimit: () => true, makeRequest: openRequests() })
+  return { discord, restart: () => start(discord, memory, files), ...start(discord, memory, files) }
+}
+
+/** As a gateway that knows no more than what was kept. */
+function start(discord: FakeDiscord, memory: ChatMemory, files: Record<string, Uint8Array>) {
+  const rest = new REST({ api: discord.url, retries: 0, rejectOnRateLimit: () => true, makeRequest: createRequests() })
   const api = new API(rest.setToken(discord.token))
-  const asked = openAskedBook(memory, systemClock.now)
-  const sending = openSending({
+  const asked = createPendingQuestions(memory, systemClock.now)
+  const sending = createSending({
     ...{ api, asked, answers: openAnswers(memory), threads: openThreads(api, memory, () => undefined) },
-    ourId: () => discord.bot.id,
+    poster: createPoster(api, createPostJournal(memory, systemClock), () => discord.bot.id),
     readFile: async path => files[path] ?? null,
     sent: () => undefined,
     refusedToken: () => undefined,
   })
-  const drafts = openDrafts({ clock: systemClock, write: sending.writeDraft, lost: () => undefined })
+  const drafts = createDrafts({
+    ...{ clock: systemClock, write: sending.writeDraft, held: () => false, lost: () => undefined },
+  })
   const place = { chat: 'discord', conversation: discord.general.id }
   const post = (message: Partial<Outgoing> & { key: string; text: string }, signal = never) =>
     sending.post(place, { kind: 'final', about: null, ok: true, action: null, ...message }, drafts, signal)
-  return { discord, asked, post, drafts, place }
+  return { asked, post, drafts, place, removeLeftDrafts: sending.removeLeftDrafts }
 }
+
+const contents = (discord: FakeDiscord) => discord.answers(discord.general).map(({ content }) => content)
 
 test('one that was stored before an error is found again, also when Discord has forgotten its nonce', async () => {
   const { discord, post } = await setup({ nonceMs: 1 })
   discord.fail('POST /channels/:id/messages', { status: 502, storeFirst: true })
   expect(await post({ key: 'k', text: 'only once' })).toMatchObject({ type: 'try-again' })
-  await discord.until(async () => (await post({ key: 'k', text: 'only once', again: true })).type === 'posted')
+  await discord.until(async () => (await post({ key: 'k', text: 'only once' })).type === 'posted')
   expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['only once'])
 })
 
@@ -52,7 +62,7 @@ test('one that was stored before an error is said once also where we may not loo
   const { discord, post } = await setup()
   discord.permissions(discord.general, ['ReadMessageHistory'])
   discord.fail('POST /channels/:id/messages', { status: 502, storeFirst: true })
-  for (const again of [false, true]) await post({ key: 'k', text: 'only once', again })
+  for (const _ of [1, 2]) await post({ key: 'k', text: 'only once' })
   expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['only once'])
 })
 
@@ -67,12 +77,142 @@ test('a draft that was stored before an error becomes the final, and no second o
   expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['all'])
 })
 
+const posting = 'POST /channels/:id/messages'
+const unanswered = { status: 502, storeFirst: true }
+
 test('a piece with the same words as the one before is not taken for it', async () => {
   const { discord, post } = await setup()
   const about = discord.say(discord.ada, discord.general, 'twice, please').id
   await post({ key: 'k', text: 'the same', about })
-  await post({ key: 'k-1', text: 'the same', about, again: true })
-  expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['the same', 'the same'])
+  discord.fail(posting, { status: 503 })
+  expect(await post({ key: 'k-1', text: 'the same', about })).toMatchObject({ type: 'try-again' })
+  await post({ key: 'k-1', text: 'the same', about })
+  expect(contents(discord)).toEqual(['the same', 'the same'])
+})
+
+test('of two questions with the same answer the second is answered, too, after a 503 and a kill', async () => {
+  const { discord, post, restart } = await setup({ nonceMs: 1 })
+  const [first, second] = ['one', 'two'].map(text => discord.say(discord.ada, discord.general, text).id)
+  await post({ key: 'k', text: 'Done.', about: first! })
+  discord.fail(posting, { status: 503 })
+  await post({ key: 'l', text: 'Done.', about: second! })
+  await restart().post({ key: 'l', text: 'Done.', about: second! })
+  expect(discord.answers(discord.general).map(({ reference }) => reference)).toEqual([first, second])
+})
+
+test('words that were said often are said once more, and not twice, when they were stored before an error and a kill', async () => {
+  const { discord, post, restart } = await setup({ nonceMs: 1 })
+  for (const key of ['a', 'b']) await post({ key, text: 'Done.' })
+  discord.fail(posting, unanswered)
+  await post({ key: 'c', text: 'Done.' })
+  const next = restart()
+  await next.post({ key: 'c', text: 'Done.' })
+  await next.post({ key: 'd', text: 'Done.' })
+  expect(contents(discord)).toEqual(['Done.', 'Done.', 'Done.', 'Done.'])
+})
+
+test('what an older delivery left there is not taken for a later one with the same words', async () => {
+  const { discord, post, restart } = await setup({ nonceMs: 1 })
+  await post({ key: 'a', text: 'hello' })
+  discord.fail(posting, unanswered)
+  await post({ key: 'given up', text: 'Done.' })
+  await post({ key: 'b', text: 'hello again' })
+  discord.fail(posting, { status: 503 })
+  await post({ key: 'later', text: 'Done.' })
+  await restart().post({ key: 'later', text: 'Done.' })
+  expect(contents(discord)).toEqual(['hello', 'Done.', 'hello again', 'Done.'])
+})
+
+test('of two conversations that say the same in one channel, neither takes the message of the other', async () => {
+  const { discord, post } = await setup({ nonceMs: 1 })
+  const begun = discord.fail(posting, { status: 503 })
+  await post({ key: 'b', text: 'Done.' })
+  begun()
+  discord.fail(posting, unanswered)
+  for (const key of ['a', 'a', 'b']) await post({ key, text: 'Done.' })
+  expect(contents(discord)).toEqual(['Done.', 'Done.'])
+})
+
+test('one that stands was not answered, and behind more messages than a page has, is found', async () => {
+  const { discord, post } = await setup({ nonceMs: 1 })
+  await post({ key: 'a', text: 'hello' })
+  for (let i = 0; i < 120; i++) discord.say(discord.ada, discord.general, `chatter ${i}`)
+  discord.fail(posting, unanswered)
+  for (const _ of [1, 2]) await post({ key: 'b', text: 'only once' })
+  expect(contents(discord)).toEqual(['hello', 'only once'])
+})
+
+async function withDraft(options: DiscordOptions = {}) {
+  const stage = await setup(options)
+  const { discord, drafts, place } = stage
+  const about = discord.say(discord.ada, discord.general, 'go').id
+  const draft = () =>
+    drafts.show(place, { key: 'd', kind: 'draft', about, text: 'so far', ok: true, action: null }, never)
+  return { ...stage, about, draft }
+}
+
+test.each([
+  ['the thread is archived', 400, 50_083],
+  ['the message is gone', 404, 10_008],
+  ['a server that only says 404', 404, 404],
+  ['a permission', 403, 50_013],
+])('an edit that is refused (%s) becomes a new message, and the draft goes', async (_, status, code) => {
+  const { discord, post, about, draft, removeLeftDrafts } = await withDraft()
+  draft()
+  await discord.until(() => discord.answers(discord.general).length === 1)
+  discord.fail('PATCH /channels/:id/messages/:message', { status, body: { message: 'no', code } })
+  expect(await post({ key: 'k', text: 'all of it', about })).toMatchObject({ type: 'posted' })
+  await removeLeftDrafts()
+  expect(discord.answers(discord.general)).toMatchObject([{ content: 'all of it', reference: about, components: [] }])
+})
+
+test('a final that went beside its draft stays one after a kill, though the draft could be changed by then', async () => {
+  const { discord, post, restart, about, draft } = await withDraft({ nonceMs: 1 })
+  draft()
+  await discord.until(() => discord.answers(discord.general).length === 1)
+  discord.fail('PATCH /channels/:id/messages/:message', { status: 400, body: { message: 'no', code: 50_083 } })
+  discord.fail(posting, unanswered)
+  expect(await post({ key: 'k', text: 'all', about })).toMatchObject({ type: 'try-again' })
+  const next = restart()
+  expect(await next.post({ key: 'k', text: 'all', about })).toMatchObject({ type: 'posted' })
+  await next.removeLeftDrafts()
+  expect(contents(discord)).toEqual(['all'])
+})
+
+test('a draft whose post was not answered, nor whoever looks for it, does not hold the final, and goes later', async () => {
+  const { discord, post, about, draft, removeLeftDrafts } = await withDraft()
+  discord.fail(posting, unanswered)
+  const deaf = discord.fail('GET /channels/:id/messages', { status: 502, times: 100 })
+  draft()
+  await discord.until(() => discord.answers(discord.general).length === 1)
+  expect(await post({ key: 'k', text: 'all', about })).toMatchObject({ type: 'posted' })
+  await removeLeftDrafts()
+  expect(contents(discord)).toEqual(['so far', 'all'])
+  deaf()
+  await removeLeftDrafts()
+  expect(contents(discord)).toEqual(['all'])
+})
+
+test('a draft that was on its way when we were killed becomes the final, also long afterwards', async () => {
+  const { discord, restart, about, draft } = await withDraft({ nonceMs: 1 })
+  discord.fail(posting, { hang: true, storeFirst: true })
+  draft()
+  await discord.until(() => discord.answers(discord.general).length === 1)
+  await restart().post({ key: 'k', text: 'all', about })
+  expect(discord.answers(discord.general)).toMatchObject([{ content: 'all', components: [] }])
+})
+
+test('drafts of others are left alone when one of a killed gateway is looked for', async () => {
+  const { discord, restart, about, draft, drafts, place } = await withDraft({ nonceMs: 1 })
+  const other = discord.say(discord.ada, discord.general, 'and this').id
+  const second: Outgoing = { key: 'e', kind: 'draft', about: other, text: 'other', ok: true, action: null }
+  drafts.show(place, second, never)
+  await discord.until(() => discord.answers(discord.general).length === 1)
+  discord.fail(posting, { hang: true, storeFirst: true })
+  draft()
+  await discord.until(() => discord.answers(discord.general).length === 2)
+  await restart().post({ key: 'k', text: 'all', about })
+  expect(contents(discord)).toEqual(['other', 'all'])
 })
 
 test('files that are too large are left out and named; the answer itself is not, though it is a file', async () => {

@@ -32,7 +32,7 @@ describe('the connection', () => {
     const token = 'a-token-that-is-wrong'
     const run = runCommand(stage.home, ['start'], stage.settings({ DISCORD_BOT_TOKEN: token, AGENT_BACKEND: 'echo' }))
     expect(await exitOf({ exit: run.exit, output: run.stderr })).toBe(1)
-    expect(run.stderr()).toMatch(/aetheel: Discord does not accept the token.*Reset Token.*DISCORD_BOT_TOKEN/)
+    expect(run.stderr()).toMatch(/aetheel: Discord does not accept the bot token.*Reset Token.*DISCORD_BOT_TOKEN/)
     expect(run.stdout() + run.stderr()).not.toContain(token)
     expect(run.stdout()).not.toContain('is ready')
     expect(stage.discord.requests().length).toBeLessThan(3)
@@ -57,7 +57,7 @@ describe('the connection', () => {
     stage.discord.changeToken('another')
     stage.discord.dropConnection()
     expect(await exitOf(gateway)).toBe(1)
-    expect(gateway.output()).toContain('Discord does not accept the token of the bot')
+    expect(gateway.output()).toContain('Discord does not accept the bot token')
   })
 
   test('nothing of Discord is loaded or asked while it is off', async () => {
@@ -171,7 +171,7 @@ describe('what is heard', () => {
     discord.say(discord.ada, discord.general, 'hello', { mention: true })
     await stage.answer(discord.general, 'turn 1: hello')
     expect(finals(discord, discord.general)).toHaveLength(2)
-    expect(refusal.content).toMatch(/let in/)
+    expect(refusal.content).toMatch(/give this code to the owner/)
     expect(stage.home.begun()).toHaveLength(1)
     expect(gateway.output()).toMatch(/"why":"stranger".*"see":"npx aetheel pair list"/)
   })

@@ -106,7 +106,7 @@ describe.skipIf(noDisk !== null)(`on a small disk${skipReason}`, { concurrent: t
     const refused = answers().filter(frame => frame.type === 'refused')
     expect(refused.length).toBeGreaterThan(0)
     for (const { reason } of refused) expect(reason).toMatch(/^Not stored: .*send it again/)
-    expect((await fetch(`${first.url}/healthz`)).status).toBe(200)
+    expect((await fetch(`${first.url}/healthz`)).status).toBe(503)
 
     disk.makeRoom()
     client.say('after', 'room again')

@@ -59,8 +59,8 @@ test('on a machine without any agent everything else is looked at, and it says h
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(out).toContain(`Aetheel ${product.version}\n`)
   expect(out).toMatch(/^ok {4}node +24\.\d+\.\d+ with SQLite /m)
-  expect(out).toMatch(/^ok {4}configuration +good/m)
-  expect(out).toContain(`${here.configDir} will be made at the first start`)
+  expect(out).toMatch(/^ok {4}configuration +valid/m)
+  expect(out).toContain(`${here.configDir} will be created at the first start`)
   expect(out).toMatch(
     /^warn {2}backend +no agent CLI was found, .*\n +→ For example claude: Install it with `npm install/m,
   )
@@ -79,11 +79,11 @@ test('what is installed is told with its place and version, and the first one an
   here.install('codex', 'gemini')
   const { code, out } = await here.doctor()
   expect(code).toBe(0)
-  expect(out).toMatch(/^ok {4}backend +codex answers: the first that was found, as AGENT_BACKEND is not set$/m)
+  expect(out).toMatch(/^ok {4}backend +codex answers: the first one found, because AGENT_BACKEND is not set$/m)
   expect(out).toContain(`${join(here.dir, 'bin/codex')} codex-cli 9.9.9; no sign of a login\n`)
   expect(out).toMatch(/^warn {2}codex .*\n +→ Log in once with `codex login`, or set [A-Z_]+_KEY\.$/m)
   expect(out).toMatch(/^ok {4}gemini .*no sign of a login$/m)
-  expect(out).toMatch(/^Nothing is broken; \d things? to look at\./m)
+  expect(out).toMatch(/^Nothing failed; \d warnings?\./m)
 })
 
 test('what the chosen one cannot honour of the configuration is told beside it', async () => {
@@ -109,7 +109,7 @@ test('a login is seen by a variable or a file, and neither is shown', async () =
   const byFile = await here.doctor()
   expect(byFile.out).toMatch(/^ok {4}claude .*; logged in by ~\/\.claude\/\.credentials\.json$/m)
   expect(byFile.out).not.toContain(key)
-  expect(byFile.out).toContain('All is well.')
+  expect(byFile.out).toContain('Everything is fine.')
 })
 
 test('all programs are asked for their version at the same time', async () => {
@@ -128,10 +128,10 @@ test('a chosen program that is missing or broken fails, with how to get it', asy
   await using here = await machine()
   const missing = await here.doctor(['--backend', 'gemini', '--live'])
   expect(missing.code).toBe(1)
-  expect(missing.out).toMatch(/^ok {4}backend +gemini answers: --backend says so$/m)
+  expect(missing.out).toMatch(/^ok {4}backend +gemini answers: set by --backend$/m)
   expect(missing.out).toMatch(/^fail {2}gemini +the program "gemini" was not found\n +→ Install it with `npm install/m)
   expect(missing.out).toMatch(/^- +live +not tried: gemini does not run$/m)
-  expect(missing.out).toContain('1 thing must be put right.')
+  expect(missing.out).toContain('1 problem must be fixed.')
   here.write('gemini', `echo "Cannot find module ${key}" >&2; exit 7`)
   const broken = await here.doctor([], { AGENT_BACKEND: 'gemini', GEMINI_API_KEY: key })
   expect(broken.code).toBe(1)
@@ -201,11 +201,11 @@ test('mistakes in the configuration are all told, and the rest is looked at neve
   expect(code).toBe(1)
   expect(out).toMatch(/^fail {2}configuration .*config\.json.*line 3, column 1/m)
   expect(out).toMatch(/^fail {2}configuration .*BUSY.*"sometimes".*reject.*queue/m)
-  expect(out).toContain(`${here.configDir} can be written`)
-  expect(out).toMatch(/^- +backend +who answers can be told/m)
+  expect(out).toContain(`${here.configDir} is writable`)
+  expect(out).toMatch(/^- +backend +a backend is chosen once/m)
   expect(out).toMatch(/^ok {4}claude .*logged in by ANTHROPIC_API_KEY/m)
   expect(out).toMatch(/^- +live +not tried: the configuration has mistakes$/m)
-  expect(out).toContain('2 things must be put right.')
+  expect(out).toContain('2 problems must be fixed.')
   expect(out).not.toContain(key)
 })
 

@@ -5,29 +5,28 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { openBackends } from '../../src/app/backends.ts'
 import { buildGateway } from '../../src/app/build.ts'
-import { systemClock } from '../../src/app/clock.ts'
-import { loadConfig } from '../../src/app/config.ts'
-import { openLiveConfig } from '../../src/app/live.ts'
-import type { Letter } from '../../src/base/chat.ts'
-import type { NewEvent, Standing } from '../../src/base/event.ts'
-import { openScratch } from '../../src/run/index.ts'
-import { openDatabase, openPairing } from '../../src/store/index.ts'
+import { systemClock } from '../../src/app/system-clock.ts'
+import { openBackends } from '../../src/app/wiring/backends.ts'
+import type { Delivery } from '../../src/base/chat.ts'
+import type { NewEvent, Sender } from '../../src/base/event.ts'
+import { createLiveConfig, loadConfig } from '../../src/config/index.ts'
+import { createTempDirs } from '../../src/run/index.ts'
+import { createPairing, openDatabase } from '../../src/store/index.ts'
 import { eventually, exitOf, statusOf, temporaryHome } from '../fakes/temporary.ts'
 import { type Home, runCommand, token } from '../harness/gateway.ts'
 
-const place: Standing = { chat: 'tavern', user: '7', roles: [], channel: 'c', guild: 'g', where: '#bar of The Inn' }
+const place: Sender = { chat: 'tavern', user: '7', roles: [], channel: 'c', guild: 'g', where: '#bar of The Inn' }
 let made = 0
 
 /** What a chat hands in; it may claim about the author what it likes. */
-const says = (text: string, standing: Partial<Standing> = {}, name = 'Ada', key = `k${++made}`): NewEvent => ({
+const says = (text: string, sender: Partial<Sender> = {}, name = 'Ada', key = `k${++made}`): NewEvent => ({
   key,
   lane: 'tavern:c',
-  what: { kind: 'message', id: key, text, author: { id: standing.user ?? place.user, name, owner: true } },
+  what: { kind: 'message', id: key, text, author: { id: sender.user ?? place.user, name, owner: true } },
   replyTo: { chat: 'tavern', conversation: 'c' },
   source: 'tavern',
-  standing: { ...place, ...standing },
+  sender: { ...place, ...sender },
 })
 
 /** The whole gateway in this process, with the agent that repeats what it is told, and a clock that can be put on. */
@@ -38,27 +37,27 @@ async function inn(env: Record<string, string> = {}) {
   let later = 0
   const clock = { now: () => Date.now() + later, sleep: systemClock.sleep }
   const db = openDatabase(join(dir, 'test.db'))
-  const scratch = openScratch(join(dir, 'runs'))
+  const tempDirs = createTempDirs(join(dir, 'runs'))
   const logged: string[] = []
   const log = pino({ level: 'trace' }, { write: line => void logged.push(line) })
   const stop = new AbortController()
-  const tell = () => undefined
+  const emit = () => undefined
   const scrub = (text: string) => text
-  const backends = await openBackends(loaded, { scratch, tell, scrub, warn: tell }, stop.signal)
+  const backends = await openBackends(loaded, { tempDirs, emit, scrub, warn: emit }, stop.signal)
   if (!backends.ok) throw new Error(backends.why)
-  const live = openLiveConfig({ loaded, load: async () => loaded, told: () => undefined })
+  const live = await createLiveConfig({ loaded, load: async () => loaded, onReload: () => undefined })
   const gateway = await buildGateway({
-    ...{ live, db, scratch, backends, clock, log, version: '0', scrub },
+    ...{ live, db, tempDirs, backends, clock, log, version: '0', scrub },
     ready: () => true,
     variable: () => null,
     url: () => '',
     bridge: { command: '', args: [] },
   })
   await gateway.workspace.bootstrap()
-  const letters: Letter[] = []
+  const deliveries: Delivery[] = []
   const lives = [
     gateway.outbox.work(async ({ item }) => {
-      letters.push(item)
+      deliveries.push(item)
       return { type: 'done' }
     }, stop.signal),
   ]
@@ -73,7 +72,7 @@ async function inn(env: Record<string, string> = {}) {
   return {
     ...gateway,
     db,
-    letters,
+    deliveries,
     logged,
     work: () => void lives.push(gateway.inbox.work(gateway.takeTurn, stop.signal)),
     pass(ms: number) {
@@ -83,8 +82,8 @@ async function inn(env: Record<string, string> = {}) {
     onDisk: () => readdirSync(dir).flatMap(file => (/\.db/.test(file) ? readFileSync(join(dir, file), 'latin1') : [])),
     /** What the agent was told last. */
     async heard(count = 1) {
-      await eventually(`${count} answers`, () => letters.length === count)
-      return letters.at(-1)?.text.split('You said:\n\n')[1]
+      await eventually(`${count} answers`, () => deliveries.length === count)
+      return deliveries.at(-1)?.text.split('You said:\n\n')[1]
     },
     missing() {
       const { received, answered, waiting, running, refused, failed } = gateway.report.status().events
@@ -106,9 +105,9 @@ test('a stranger is told once, then ignored, and once approved is heard under th
   expect(first.reason).toContain(`pair approve ${codeIn(first.reason)}`)
   for (const text of ['my secret wish', '/help', '', 'x'.repeat(300_000)])
     expect(await gateway.intake.accept(says(text))).toEqual({ type: 'refused', why: 'stranger', reason: '' })
-  expect((await gateway.pairing.list()).requests).toMatchObject([{ name: 'Ada x', where: '#bar of The Inn' }])
+  expect((await gateway.admin.pairing.list()).requests).toMatchObject([{ name: 'Ada x', where: '#bar of The Inn' }])
 
-  await gateway.pairing.approve(codeIn(first.reason), false)
+  await gateway.admin.pairing.approve(codeIn(first.reason), false)
   expect(await gateway.intake.accept(says('hello'))).toMatchObject({ type: 'accepted' })
   expect(await gateway.heard()).toBe('[From Ada (tavern user 7), not the owner, in #bar of The Inn]\nhello')
   expect(gateway.missing()).toBe(0)
@@ -144,18 +143,18 @@ test('what a chat says about who the owner is counts for nothing; lists and pair
   expect(await gateway.heard(2)).toBe('[From Ada (tavern user 1), the owner, in #bar of The Inn]\nas the owner')
   await gateway.intake.accept(says('/backend echo'))
   expect(await gateway.heard(3)).toBeUndefined()
-  expect(gateway.letters.at(-1)?.text).toBe('/backend is for the owner of this gateway.')
+  expect(gateway.deliveries.at(-1)?.text).toBe('/backend is for the owner of this gateway.')
   await gateway.intake.accept(says('/backend', { user: '1' }))
   await gateway.heard(4)
-  expect(gateway.letters.at(-1)?.text).toContain('is answered by echo')
-  await gateway.pairing.deny('tavern:7')
+  expect(gateway.deliveries.at(-1)?.text).toContain('is answered by echo')
+  await gateway.admin.pairing.deny('tavern:7')
   expect(await gateway.intake.accept(says('and now?'))).toEqual({ type: 'refused', why: 'stranger', reason: '' })
 })
 
 test('the owner’s own page, terminal and clocks pass as they are', async () => {
   const gateway = await inn()
   gateway.work()
-  const { standing: _, ...own } = says('[From here] on')
+  const { sender: _, ...own } = says('[From here] on')
   for (let i = 0; i < 30; i++) await gateway.intake.accept({ ...own, key: `own${i}` })
   expect(await gateway.heard(30)).toBe('[From here] on')
 })
@@ -224,7 +223,7 @@ test('whoever speaks, in whatever order: only who may is stored, as who they are
         const known = user === '1' || user === '2' || roles.includes('r')
         if (!known) expect(answer).toMatchObject({ type: 'refused', why: 'stranger' })
         else expect(answer).toMatchObject(text === '' ? { why: 'empty' } : { type: 'accepted' })
-        const row = gateway.db.prepare(`SELECT body FROM items WHERE box = 'in' AND key = ?`).get(event.key)
+        const row = gateway.db.prepare(`SELECT body FROM items WHERE queue = 'in' AND key = ?`).get(event.key)
         expect(row !== undefined).toBe(known && text !== '')
         if (row) expect(JSON.parse(String(row.body)).what.author.owner).toBe(user === '1')
       }
@@ -238,7 +237,7 @@ test('whoever speaks, in whatever order: only who may is stored, as who they are
 async function strangerWrites(home: Home, user: string, name: string): Promise<string> {
   const db = openDatabase(join(home.configDir, '.aetheel', 'aetheel.db'))
   try {
-    const pairing = openPairing(db, systemClock, below => Math.floor(Math.random() * below))
+    const pairing = createPairing(db, systemClock, below => Math.floor(Math.random() * below))
     return (await pairing.request({ chat: 'discord', user, name }, '#general')) ?? expect.fail('no code')
   } finally {
     await db.close()
@@ -271,11 +270,11 @@ test('pair works with the gateway and without it', async () => {
   expect(people).toMatchObject([{ chat: 'discord', user: '1', as: 'owner' }])
   expect(await pair(home, 'approve', bo)).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^Bo \(discord:2\) may speak now, as a guest .*discord:2 --owner/),
+    out: expect.stringMatching(/^Bo \(discord:2\) is a guest of this gateway now .*discord:2 --owner/),
   })
   expect(await pair(home, 'deny', 'discord:2')).toMatchObject({
     code: 0,
-    out: expect.stringContaining('may not speak'),
+    out: expect.stringContaining('is denied'),
   })
   expect(await pair(home, 'deny', 'nobody')).toMatchObject({ code: 1, err: expect.stringContaining('no such code') })
   const decide = async (decision: object, headers: Record<string, string> = { authorization: `Bearer ${token}` }) =>

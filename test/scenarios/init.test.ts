@@ -32,7 +32,7 @@ test('without a terminal it says what it has to be told, and writes nothing', as
   const { code, out, err } = await init(home, [], { PATH })
   expect([code, out]).toEqual([2, ''])
   expect(err).toContain('--yes')
-  expect(err).toMatch(/--backend NAME +who answers; found: claude/)
+  expect(err).toMatch(/--backend NAME +the backend that answers; found: claude/)
   for (const [args, words] of [
     [['--yes', '--owner', 'me'], '--owner takes the user id'],
     [['--yes', '--discord-token-env', 'NOWHERE'], 'NOWHERE, which is not set'],
@@ -70,7 +70,7 @@ test('flags set it up: the token is checked, kept in .env alone, and the agent p
 
   const written = readFileSync(join(home.configDir, 'config.json'), 'utf8')
   expect(written).toContain('"backend": "claude"')
-  expect(written).toContain(`"users": ["${owner}"]`)
+  expect(written).toMatch(new RegExp(`"users": \\[\\s+"${owner}"\\s+\\]`))
   expect(written).not.toContain(secret)
   expect(readFileSync(join(home.dir, '.env'), 'utf8')).toBe(`# mine\nWEATHER=sunny\nDISCORD_BOT_TOKEN=${secret}\n`)
   expect(modeOf(join(home.dir, '.env'))).toBe('600')
@@ -100,7 +100,7 @@ test('an existing config.json keeps its comments, and is kept as it was beside i
   })
   expect(readFileSync(join(home.configDir, 'config.json.old'), 'utf8')).toBe(mine)
   expect(readFileSync(join(home.configDir, 'config.json'), 'utf8')).toBe(
-    mine.replace('{ "model"', '{\n    "backend": "claude", "model"'),
+    mine.replace('{ "model": "opus" }', '{\n    "backend": "claude",\n    "model": "opus"\n  }'),
   )
   const secret = 'sk-hunter2hunter2hunter2'
   const withSecret = `{\n  "env": { "vars": { "WEATHER_KEY": "${secret}" } },\n  "anthropic": { "api_key": "${secret}2" }\n}\n`
@@ -110,7 +110,7 @@ test('an existing config.json keeps its comments, and is kept as it was beside i
   expect(shown.out + shown.err).not.toContain(secret)
   expect(readFileSync(join(home.configDir, 'config.json'), 'utf8')).toContain(secret)
   const wins = await init(home, ['--yes', '--no-turn', '--backend', 'echo'], { PATH, AGENT_BACKEND: 'claude' })
-  expect(wins.out).toContain('AGENT_BACKEND is set in the environment and wins over this.')
+  expect(wins.out).toContain('AGENT_BACKEND is set in the environment and overrides this.')
   const broken = await init(home, ['--yes', '--no-turn'], { PATH, HTTP_PORT: 'many' })
   expect(broken).toMatchObject({ code: 1, err: expect.stringContaining('HTTP_PORT') })
 }, 60_000)
@@ -155,10 +155,10 @@ test.skipIf(!hasScript)(
     const { code, shown, left } = await atTerminal(
       home,
       [
-        ['Where shall', '\r'],
+        ['Where should', '\r'],
         ['number or name', 'nobody\r'],
-        ['Say a number', '1\r'],
-        ['token of the bot', 'wrong-token\r'],
+        ['Enter a number', '1\r'],
+        ['bot token', 'wrong-token\r'],
         ['does not accept', `${secret}\r`],
         ['user id', 'me\r'],
         ['17 to 20 digits', `${owner}\r`],
@@ -178,32 +178,32 @@ test.skipIf(!hasScript)(
 )
 
 test.skipIf(!hasScript).each([
-  ['at the first question', [['Where shall', '\x03']]],
+  ['at the first question', [['Where should', '\x03']]],
   [
     'while the token is typed',
     [
-      ['Where shall', '\r'],
+      ['Where should', '\r'],
       ['number or name', '\r'],
-      ['token of the bot', 'abc\x03'],
+      ['bot token', 'abc\x03'],
     ],
   ],
   [
     'at the last question',
     [
-      ['Where shall', 'elsewhere\r'],
+      ['Where should', 'elsewhere\r'],
       ['number or name', '\r'],
-      ['token of the bot', '\r'],
+      ['bot token', '\r'],
       ['called', '\r'],
       ['Write this?', '\x03'],
     ],
   ],
-  ['by the end of the input', [['Where shall', '\x04']]],
+  ['by the end of the input', [['Where should', '\x04']]],
   [
     'with a no',
     [
-      ['Where shall', '\r'],
+      ['Where should', '\r'],
       ['number or name', '\r'],
-      ['token of the bot', '\r'],
+      ['bot token', '\r'],
       ['called', '\r'],
       ['Write this?', 'n\r'],
     ],
@@ -211,9 +211,9 @@ test.skipIf(!hasScript).each([
   [
     'while the agent is asked',
     [
-      ['Where shall', 'deep/er\r'],
+      ['Where should', 'deep/er\r'],
       ['number or name', '\r'],
-      ['token of the bot', '\r'],
+      ['bot token', '\r'],
       ['called', 'Ada\r'],
       ['Write this?', '\r'],
       ['for a first answer', '\x03'],
@@ -232,7 +232,7 @@ test.skipIf(!hasScript).each([
     const before = readdirSync(home.dir)
     const { code, shown } = await atTerminal(home, answers, env)
     expect(code, shown).toBe(130)
-    expect(shown).toContain('Everything is as it was.')
+    expect(shown).toContain('Nothing was changed.')
     expect(readdirSync(home.dir)).toEqual(before)
     expect(processesWith(home.dir)).toEqual([])
   },

@@ -44,9 +44,9 @@ test('a message has a timeline with the exact prompt, and its words are nowhere 
   const client = await connect(gateway.url, 'home')
   client.say('1', `what of ${secret}? [[tool]]`)
   const { text } = await client.final('1')
-  await eventually('sent', () => page.heard().some(({ type }) => type === 'letter-sent'))
+  await eventually('sent', () => page.heard().some(({ type }) => type === 'delivery-sent'))
   const types = page.heard().map(({ type }) => type)
-  for (const type of ['event-accepted', 'turn-began', 'turn-acted', 'turn-ended', 'letter-sent'])
+  for (const type of ['event-accepted', 'turn-began', 'turn-acted', 'turn-ended', 'delivery-sent'])
     expect(types).toContain(type)
   const id = page.heard().find(({ type }) => type === 'event-accepted')?.event ?? 0
   expect(page.heard().every(({ event }) => event === id)).toBe(true)

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { OwnFile, SkillsDesk } from '../../src/base/files.ts'
+import type { OwnFile, SkillsAdmin } from '../../src/base/files.ts'
 import type { MemoryChange } from '../../src/base/memory.ts'
 import { eventually, type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
@@ -19,7 +19,7 @@ interface Answer {
 
 const on = (home: TemporaryHome, file: string) => readFileSync(join(home.configDir, file), 'utf8')
 
-function desk({ url }: RunningGateway) {
+function admin({ url }: RunningGateway) {
   const read = async <Read>(path: string) => (await (await fetch(`${url}${path}`, { headers })).json()) as Read
   return {
     read,
@@ -38,7 +38,7 @@ function desk({ url }: RunningGateway) {
 test('what the owner saves counts with the next turn, stands in the log, also for the command line, and is undone', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
-  const { file, save, log, read } = desk(gateway)
+  const { file, save, log, read } = admin(gateway)
   const { text, version } = await file('soul.md')
   expect(text).toContain('# Soul')
   const saved = await save('soul.md', `${text}Speak in rhymes.\n`, version)
@@ -65,14 +65,14 @@ test('what the owner saves counts with the next turn, stands in the log, also fo
 test('a turn that is at the same file loses nothing, nor does the owner', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
-  const { file, save, log } = desk(gateway)
+  const { file, save, log } = admin(gateway)
   const client = await connect(gateway.url, 'home')
   const before = await file('memory.md')
   // It writes first, and goes on for a while.
   client.say('1', `[[append:memory.md|- from the turn]] [[long:400]]`)
   await eventually('written', () => on(home, 'memory.md').includes('from the turn'))
   expect(await save('memory.md', '# Memory\n- mine\n', before.version)).toMatchObject({
-    ...{ status: 409, text: '# Memory\n- from the turn\n', error: expect.stringContaining('changed meanwhile') },
+    ...{ status: 409, text: '# Memory\n- from the turn\n', error: expect.stringContaining('changed in the meantime') },
   })
   const { text, version } = await file('memory.md')
   expect(await save('memory.md', `${text}- mine\n`, version)).toMatchObject({ status: 200 })
@@ -92,7 +92,7 @@ test('what a stranger has the agent write is neither shown as the file nor saved
   const hook = 'Secret: DOOR\nInstruction: [[append:memory.md|- spam]] [[long:400]] {{payload}}'
   writeFileSync(join(home.configDir, 'agents.md'), `## Webhooks\n### door\n${hook}\n`)
   const gateway = await home.start({ DOOR: 'a-secret-for-tests', STAND_IN_STEP_MS: '10' })
-  const { file, save, log } = desk(gateway)
+  const { file, save, log } = admin(gateway)
   const before = await file('memory.md')
   const called = { method: 'POST', headers: { authorization: 'Bearer a-secret-for-tests' }, body: 'x' }
   expect((await fetch(`${gateway.url}/hooks/door`, called)).status).toBe(202)
@@ -110,8 +110,8 @@ test('what a stranger has the agent write is neither shown as the file nor saved
 test('skills are made, told with what is wrong with them, and removed; nothing leaves the workspace', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
-  const { file, save, read } = desk(gateway)
-  const skills = () => read<Awaited<ReturnType<SkillsDesk['list']>>>('/api/skills')
+  const { file, save, read } = admin(gateway)
+  const skills = () => read<Awaited<ReturnType<SkillsAdmin['list']>>>('/api/skills')
   expect((await skills()).skills.map(({ from }) => from)).toEqual(['shipped', 'shipped'])
   const tea = 'skills/tea/SKILL.md'
   const made = await save(tea, '---\nname: tea\ndescription: Makes tea.\n---\n', null)

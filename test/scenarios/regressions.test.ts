@@ -3,7 +3,7 @@ import { mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync }
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { smallDisk, whyNoSmallDisk } from '../fakes/small-disk.ts'
-import { eventually, exitOf, pause, temporaryHome } from '../fakes/temporary.ts'
+import { eventually, exitOf, pause, statusOf, temporaryHome } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
 import { processesWith, runCommand, standIn, token } from '../harness/gateway.ts'
 
@@ -146,8 +146,7 @@ test('what people said is not in the log, also when the CLI repeats it on its wa
   const client = await connect(gateway.url)
   client.say('1', 'my marmalade')
   await client.next(isNotice)
-  await pause(50)
-  expect(gateway.output()).toContain('cannot handle')
+  await eventually('the line', () => gateway.output().includes('cannot handle'))
   expect(gateway.output()).not.toContain('marmalade')
 })
 
@@ -176,7 +175,7 @@ test('a request that waits gets its final also behind letters that nobody has fe
   await using home = await temporaryHome()
   const gateway = await home.start()
   expect((await ask(gateway.url, '', { conversation: 'c', id: '1', text: 'nobody waits' })).status).toBe(202)
-  await pause(300)
+  await eventually('the answer', async () => (await statusOf(gateway)).events.answered === 1)
   const answer = await ask(gateway.url, '?wait=true', { conversation: 'c', id: '2', text: 'I wait' })
   expect(await answer.json()).toMatchObject({ id: '2', text: 'turn 2: I wait' })
   const client = await connect(gateway.url, 'c')
@@ -188,10 +187,10 @@ test('a request that waits for a message that is cancelled is told so, also when
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'c')
-  client.say('busy', '[[tool:1000]]')
+  client.say('busy', '[[tool:3000]]')
   await client.next(frame => frame.type === 'accepted')
   const answer = ask(gateway.url, '?wait=true', { conversation: 'c', id: 'mine', text: 'I wait' })
-  await pause(200)
+  await eventually('the request', async () => (await statusOf(gateway)).events.waiting === 1)
   client.send({ type: 'cancel', id: 'mine' })
   expect((await answer).status).toBe(410)
   expect((await ask(gateway.url, '?wait=true', { conversation: 'c', id: 'mine', text: 'I wait' })).status).toBe(410)

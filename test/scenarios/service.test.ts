@@ -41,7 +41,7 @@ test('install writes the unit, enables it, and says how to undo it and how to ke
   expect(out).toContain(`Written: ${file()}`)
   expect(out).toContain('npx aetheel service remove')
   expect(out).toContain('loginctl enable-linger')
-  expect(out).toMatch(/Set in this shell alone.*ANTHROPIC_API_KEY/)
+  expect(out).toMatch(/Set only in this shell.*ANTHROPIC_API_KEY/)
   expect(asked().slice(-2)).toEqual(['--user daemon-reload', '--user enable --now aetheel.service'])
   const unit = readFileSync(file(), 'utf8')
   expect(unit).not.toContain('sk-secret-of-the-shell')
@@ -52,17 +52,17 @@ test('install writes the unit, enables it, and says how to undo it and how to ke
 
 test('the same unit is left alone; another one is shown as a difference and replaced only by force', async () => {
   await service(['install'])
-  expect((await service(['install'])).out).toContain(`There already: ${file()}`)
+  expect((await service(['install'])).out).toContain(`Unchanged: ${file()}`)
   const before = readFileSync(file(), 'utf8')
   const other = await service(['install'], { STOP_TIMEOUT_MS: '90000' })
   expect(other.code).toBe(1)
-  expect(other.err).toContain('-TimeoutStopSec=45\n    +TimeoutStopSec=105')
+  expect(other.err).toContain('-TimeoutStopSec=75\n    +TimeoutStopSec=195')
   expect(readFileSync(file(), 'utf8')).toBe(before)
   systemctl() // it runs
   const forced = await service(['install', '--force', '--json'], { STOP_TIMEOUT_MS: '90000' })
   expect(JSON.parse(forced.out)).toMatchObject({ file: file(), unit: 'written', enabled: true })
   expect(asked().at(-1)).toBe('--user restart aetheel.service')
-  expect(readFileSync(file(), 'utf8')).toContain('TimeoutStopSec=105')
+  expect(readFileSync(file(), 'utf8')).toContain('TimeoutStopSec=195')
 }, 30_000)
 
 test('remove disables, deletes and reloads; there is nothing to remove the second time', async () => {
@@ -96,18 +96,29 @@ test('status tells of the unit and of what systemd says, and exits with 0 only w
   })
 }, 20_000)
 
-test('without systemctl, or where it fails, it says in words what is left to do', async () => {
+test('without systemd nothing is written, and it says what to do instead', async () => {
   const without = await service(['install'], { PATH: tools.replace('tools', 'nothing') })
-  expect(without).toMatchObject({
-    code: 1,
-    out: expect.stringContaining('  systemctl --user enable --now aetheel.service'),
-  })
-  rmSync(file()) // in which another PATH stands
+  expect(without).toMatchObject({ code: 1, out: expect.stringContaining('no systemctl on the PATH') })
+  expect(without.out).toContain('npx aetheel start')
+  expect(existsSync(file())).toBe(false)
+  systemctl('echo "System has not been booted with systemd as init system (PID 1)." >&2; exit 1')
+  const unbooted = await service(['install', '--json'])
+  expect(JSON.parse(unbooted.out)).toMatchObject({ unit: 'not written', enabled: false, running: false })
+  expect(unbooted.out).toContain('This machine does not run systemd.')
   systemctl('echo "Failed to connect to bus: No medium found" >&2; exit 1')
   const { code, out } = await service(['install'])
   expect(code).toBe(1)
   expect(out).toContain('failed: Failed to connect to bus: No medium found')
   expect(out).toContain('There is no systemd session of this user here.')
+  expect(existsSync(file())).toBe(false)
+}, 20_000)
+
+test('where systemctl refuses, it says in words what is left to do', async () => {
+  systemctl('[ "$2" = enable ] && echo "Unit is masked." >&2 && exit 1; [ "$2" = is-active ] && exit 3; exit 0')
+  const { code, out } = await service(['install'])
+  expect(code).toBe(1)
+  expect(out).toContain('failed: Unit is masked.')
+  expect(out).toContain('  systemctl --user enable --now aetheel.service')
   expect(existsSync(file())).toBe(true)
 }, 20_000)
 

@@ -90,7 +90,7 @@ test('a mistake in bot-config.json refuses the start, with the name of the file,
   expect(code).toBe(1)
   expect(err).toMatch(/http\.port .*from bot-config\.json/)
   expect(err).toMatch(/queue\.max_depth .*from config\.json/)
-  expect(err).toContain('discord.bot_token: may not stand in bot-config.json')
+  expect(err).toContain('discord.bot_token: cannot be set in bot-config.json')
   expect(err).not.toContain('hunter2')
 })
 
@@ -130,7 +130,7 @@ test('a bad bot-config.json of the agent is put back and explained to it', async
   client.say('2', 'go on')
   await client.final('2')
   expect(home.begun().at(-1)?.prompt).toMatch(
-    /^\[Gateway: your change of bot-config\.json was refused: [\s\S]*queue\.busy/,
+    /^\[Gateway: your change to bot-config\.json was refused: [\s\S]*queue\.busy/,
   )
   await client.close()
 })
@@ -184,7 +184,7 @@ test('a log that cannot be kept is said once and stops nothing; LOG_FILE=false k
   await using home = await temporaryHome()
   write(home, '.aetheel/log', 'a file is in the way')
   const gateway = await home.start()
-  expect(gateway.output().match(/the log is not kept in its file/g)).toHaveLength(1)
+  expect(gateway.output().match(/the log file cannot be written/g)).toHaveLength(1)
   expect(await ask(gateway, '/api/logs')).toMatchObject({ lines: [], kept: true })
   expect(await gateway.stop()).toBe(0)
   await using quiet = await temporaryHome()
@@ -218,7 +218,7 @@ test('config edit opens the editor on config.json, which need not be there, and 
   const edit = (text: string) => atTerminal(home, ['config', 'edit'], { EDITOR: `"${editor}" --wait`, TEXT: text })
   expect(await edit('{ "queue": { "busy": "queue" } }')).toMatchObject({
     code: 0,
-    out: expect.stringContaining('is good'),
+    out: expect.stringContaining('is valid'),
   })
   expect(read(home, 'config.json.seen')).toContain('Configuration of Aetheel')
   const bad = await edit('{ "queue": { "busy": "never" } }')

@@ -66,7 +66,7 @@ test('killed while it works, it is taken up again and reports once', async () =>
   expect((await reportTo(client)).text).toContain('dig [[tool:1500]]')
   const runs = home.begun()
   expect(runs[2]?.prompt).toMatch(/^\[Gateway: sub-agent dig tool 1500 \(\w+\) reports:\]\n/)
-  expect(runs.map(one => /cut off/.test(one.prompt))).toEqual([false, true, false])
+  expect(runs.map(one => /was interrupted/.test(one.prompt))).toEqual([false, true, false])
   expect(runs[1]?.session).toBe(runs[0]?.session)
   expect(client.frames.filter(frame => frame.type === 'final')).toHaveLength(1)
   await client.close()

@@ -15,9 +15,9 @@ afterAll(async () => {
   await home.remove()
 })
 
-const letters = async () => {
+const deliveries = async () => {
   const answer = await fetch(`${gateway.url}/api/status`, { headers: { authorization: `Bearer ${token}` } })
-  return ((await answer.json()) as { letters: { sent: number; waiting: number } }).letters
+  return ((await answer.json()) as { deliveries: { sent: number; waiting: number } }).deliveries
 }
 
 test('an answer printed by a one-shot chat counts as delivered, time after time', async () => {
@@ -26,7 +26,7 @@ test('an answer printed by a one-shot chat counts as delivered, time after time'
     expect(await run.exit).toBe(0)
     expect(run.stdout()).toContain(`question ${i}`)
     // What was not handed over would wait for the next visit.
-    await expect.poll(letters).toMatchObject({ sent: i, waiting: 0 })
+    await expect.poll(deliveries).toMatchObject({ sent: i, waiting: 0 })
   }
   const next = await connect(gateway.url, 'terminal')
   await next.next(frame => frame.type === 'history')

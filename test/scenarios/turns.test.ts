@@ -59,7 +59,6 @@ describe('a turn', () => {
       text: expect.stringMatching(/^Timed out: .*took too long and was stopped/),
     })
     expect(performance.now() - began).toBeGreaterThan(silence - 50)
-    expect(performance.now() - began).toBeLessThan(ceiling - 500)
     expect(runsOf('say nothing')).toHaveLength(1)
     expect(runsOf('say nothing').map(run => isAlive(run.pid))).toEqual([false])
     expect((await client.final('2')).ok).toBe(true)
@@ -135,7 +134,7 @@ test.concurrent('an overloaded service is tried again later: told, waiting, and 
   const notice = await client.next(isNotice)
   expect(notice).toMatchObject({
     id: '1',
-    label: expect.stringMatching(/^The service behind claude has too much to do\. I will try again at /),
+    label: expect.stringMatching(/^The service behind claude is overloaded\. I will try again at /),
   })
   expect((await statusOf(gateway)).events).toMatchObject({ received: 1, waiting: 1, running: 0, failed: 0 })
   client.send({ type: 'cancel', id: '1' })
@@ -210,24 +209,11 @@ test.concurrent('a turn cut off by kill -9 is taken up in its session and told s
   const [before, after] = home.begun()
   expect(home.begun()).toHaveLength(2)
   expect(after).toMatchObject({ session: before?.session, resumed: true })
-  expect(after?.prompt).toMatch(/cut off and begins again now[\s\S]*one two three/)
-  expect(before?.prompt).not.toContain('cut off')
-})
-
-test.concurrent('what a run started is ended by the next start, also when the run itself died with the gateway', async ({
-  expect,
-}) => {
-  await using home = await temporaryHome()
-  const first = await home.start({ CLAUDE_STAND_IN_STEP_MS: '100', BACKEND_WARM: 'false' })
-  const client = await connect(first.url)
-  client.say('1', 'one two three four five six seven eight nine [[grandchild]]')
-  await client.next(frame => frame.type === 'draft' && (frame.text ?? '') !== '')
-  await first.stop('SIGKILL')
-  await eventually('the end of the run', () => !isAlive(home.begun()[0]?.pid ?? 0))
-  const grandchild = Number(home.journal().find(entry => entry.what === 'grandchild')?.child)
-  expect(isAlive(grandchild)).toBe(true)
-  await home.start()
-  expect(isAlive(grandchild)).toBe(false)
+  expect(after?.prompt).toMatch(/turn on the last message above was interrupted/)
+  // The session has the words themselves, and they are not said again.
+  expect(after?.prompt).not.toContain('one two three')
+  expect(after?.about).toContain('one two three')
+  expect(before?.prompt).not.toContain('was interrupted')
 })
 
 test.concurrent('a message that was cut off three times is set aside, visibly, and the lane goes on', async ({
@@ -245,14 +231,12 @@ test.concurrent('a message that was cut off three times is set aside, visibly, a
     }
     await eventually('the run', () => home.begun().length === attempt)
     await gateway.stop('SIGKILL')
-    // A run that hangs does not notice that the gateway is gone.
-    expect(isAlive(home.begun().at(-1)?.pid ?? 0)).toBe(true)
   }
   const gateway = await home.start(cold)
   const client = await connect(gateway.url, 'deadly')
   expect(await client.final('bad')).toMatchObject({
     ok: false,
-    text: expect.stringMatching(/^This message was begun 3 times and cut off each time, so I set it aside/),
+    text: expect.stringMatching(/^I started this message 3 times and was interrupted each time, so I gave up on it/),
   })
   expect((await client.final('good')).text).toMatch(/this one does not$/)
   expect((await statusOf(gateway)).events).toMatchObject({ received: 2, answered: 1, failed: 1, waiting: 0 })

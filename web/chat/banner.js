@@ -1,24 +1,24 @@
-// What is known of the line: a word beside the title, and a banner while it is lost.
+// The state of the connection: a label beside the title, and a banner while disconnected.
 
-const words = { connecting: 'connecting', open: 'connected', offline: 'not connected', locked: 'locked' }
+const labels = { connecting: 'connecting', open: 'connected', offline: 'disconnected', locked: 'locked' }
 
 /** @param {{ place: HTMLElement, part: (name: string) => HTMLElement, retry: () => void }} options @param {AbortSignal} signal */
-export const openBanner = ({ place, part, retry }, signal) => {
+export const createBanner = ({ place, part, retry }, signal) => {
   let state = { type: 'connecting', retryAt: 0 }
 
   const draw = () => {
     const { type, retryAt } = state
     const connection = part('connection')
-    place.dataset.line = type
-    if (connection.textContent !== words[type]) connection.textContent = words[type]
+    place.dataset.connection = type
+    if (connection.textContent !== labels[type]) connection.textContent = labels[type]
     part('banner').hidden = type !== 'offline' && type !== 'locked'
     if (type === 'locked') {
       part('banner-text').textContent =
-        'The link of this browser is no longer valid. “npx aetheel status”, in the folder where Aetheel was started, prints the new one.'
+        'This browser’s link is no longer valid. Run “npx aetheel status” in the folder where Aetheel was started to get the new one.'
     } else if (type === 'offline') {
       const seconds = Math.max(1, Math.round((retryAt - Date.now()) / 1000))
       part('banner-text').textContent =
-        `The gateway cannot be reached. Next try in ${seconds} s; what you write is kept and sent then.`
+        `Cannot reach the gateway. Retrying in ${seconds} s. Messages you write now are sent once it is back.`
     }
   }
   const ticking = setInterval(() => state.type === 'offline' && draw(), 1000)
@@ -28,7 +28,7 @@ export const openBanner = ({ place, part, retry }, signal) => {
   return {
     /** @param {{ type: string, retryAt: number }} next */
     show(next) {
-      // While it is tried again all stays as it is: it would flicker, and be read out with each try.
+      // Nothing changes during a retry: it would flicker, and screen readers would announce every attempt.
       if (next.type === 'connecting' && (state.type === 'offline' || state.type === 'locked')) return
       state = next
       draw()

@@ -1,4 +1,4 @@
-// The chat alone on its page: the conversation is what the address has after its #.
+// WebChat on a page of its own: the part of the address after # is the conversation.
 import { mountChat, validName } from './mount.js'
 
 const named = () => {
@@ -19,7 +19,7 @@ addEventListener('hashchange', () => {
   const id = named()
   if (id !== null) chat.open(id)
 })
-// What stands after the # names a conversation, so that it cannot name a place on the page.
+// The hash names a conversation, so a link to an anchor on the page would not work.
 document.getElementById('skip').addEventListener('click', event => {
   event.preventDefault()
   chat.focus()

@@ -1,29 +1,29 @@
-// The message box: writes new messages and edits waiting ones.
+// The message box: writes new messages and edits queued ones.
 
-export const notConnected = 'Not connected: this cannot be changed right now.'
-const tooLate = 'That message is being answered already. Enter sends this as a new one.'
+export const notConnected = 'Not connected. Try again once the gateway is back.'
+const tooLate = 'That message is already being answered. Press Enter to send this as a new one.'
 
 /**
  * @param {{
  *   say: (text: string) => void,
  *   hasFiles: () => boolean,
- *   filesHindrance: () => string | null,                 why the files keep the message from going out
- *   edit: (id: string, text: string) => string | null,   why it could not be sent
+ *   filesBlocked: () => string | null,                 why the attachments prevent sending
+ *   edit: (id: string, text: string) => string | null,   why the edit could not be sent
  *   editLast: () => void,
  *   stop: () => void,
- *   changed: () => void,                                 what is being written
- * }} asked
+ *   changed: () => void,                                 the text has changed
+ * }} handlers
  * @param {(name: string) => HTMLElement} part
  * @param {AbortSignal} signal
  */
-export const openComposer = (asked, part, signal) => {
+export const createComposer = (handlers, part, signal) => {
   const box = part('box')
   const form = part('composer')
   const hint = part('hint')
   const usualHint = hint.textContent
   /** @type {string | null} */
   let editing = null
-  let put = '' // what stood in the box before the edit
+  let put = '' // the text in the box before the edit
 
   const grow = () => {
     box.style.height = 'auto'
@@ -35,15 +35,15 @@ export const openComposer = (asked, part, signal) => {
   }
   const show = () => {
     part('editing').hidden = editing === null
-    part('send').setAttribute('aria-label', editing === null ? 'Send' : 'Save the change')
+    part('send').setAttribute('aria-label', editing === null ? 'Send' : 'Save edit')
     form.classList.toggle('is-editing', editing !== null)
-    part('attach').disabled = editing !== null // an edit changes the words alone
+    part('attach').disabled = editing !== null // an edit changes only the text
   }
   const leaveEditing = text => {
     editing = null
     fill(text)
     show()
-    asked.changed()
+    handlers.changed()
   }
   const startEditing = (id, text) => {
     if (editing === null) put = box.value
@@ -51,31 +51,31 @@ export const openComposer = (asked, part, signal) => {
     fill(text)
     show()
   }
-  const putBack = text => {
+  const restoreText = text => {
     const before = other => (other.trim() === '' ? text : `${text}\n\n${other}`)
     if (editing === null) fill(before(box.value))
     else put = before(put)
-    asked.changed()
+    handlers.changed()
   }
 
   const submit = () => {
     const text = box.value.trim()
     hint.textContent = usualHint
     if (editing === null) {
-      if (text === '' && !asked.hasFiles()) return
-      const why = asked.filesHindrance()
+      if (text === '' && !handlers.hasFiles()) return
+      const why = handlers.filesBlocked()
       if (why !== null) {
         hint.textContent = why
         return
       }
       fill('')
-      asked.say(text)
+      handlers.say(text)
       return
     }
     if (text === '') return
-    const hindrance = asked.edit(editing, text)
-    if (hindrance === null) leaveEditing(put)
-    else hint.textContent = hindrance
+    const blockedBecause = handlers.edit(editing, text)
+    if (blockedBecause === null) leaveEditing(put)
+    else hint.textContent = blockedBecause
   }
 
   form.addEventListener('submit', event => {
@@ -85,29 +85,29 @@ export const openComposer = (asked, part, signal) => {
   })
   box.addEventListener('input', grow)
   box.addEventListener('keydown', event => {
-    if (event.isComposing) return // Enter chooses a word of the input method
+    if (event.isComposing) return // Enter confirms the input method’s suggestion
     if (event.key === 'Enter' && !event.shiftKey) {
       event.preventDefault()
-      // One that is held down would also send what was being written before an edit.
+      // A key held down would also send the text that was in the box before the edit.
       if (!event.repeat) submit()
     } else if (event.key === 'ArrowUp' && box.value === '' && editing === null) {
       event.preventDefault()
-      asked.editLast()
+      handlers.editLast()
     }
   })
   const leaveByKey = event => {
     if (event.key !== 'Escape' || event.defaultPrevented) return
-    // What lies over the chat has the key to itself.
+    // A drawer or dialog over the chat handles Escape itself.
     if (form.closest('[inert]') !== null || document.querySelector('dialog[open]') !== null) return
     if (editing !== null) leaveEditing(put)
-    else asked.stop()
+    else handlers.stop()
   }
   document.addEventListener('keydown', leaveByKey, { signal })
   part('edit-discard').addEventListener('click', () => {
     leaveEditing(put)
     box.focus()
   })
-  part('stop').addEventListener('click', asked.stop)
+  part('stop').addEventListener('click', handlers.stop)
 
   return {
     focus: () => box.focus(),
@@ -116,30 +116,30 @@ export const openComposer = (asked, part, signal) => {
       box.focus()
       box.setSelectionRange(text.length, text.length)
     },
-    /** After a reload or a break; the message may have got its turn meanwhile, or have been changed to just that. */
-    goOnEditing(edit, turn) {
+    /** After a reload or reconnect. By now the message may be running, or already have this text. */
+    resumeEditing(edit, turn) {
       if (turn?.text === edit.text) return
       if (turn?.state === 'waiting' && editing === null) startEditing(edit.id, edit.text)
       else {
-        putBack(edit.text)
+        restoreText(edit.text)
         hint.textContent = tooLate
       }
     },
-    /** The message under edit is no longer waiting: what was written stays, as a new message. */
+    /** The edited message is no longer queued: the text stays in the box as a new message. */
     tooLateFor(id) {
       if (editing !== id) return
       leaveEditing(box.value)
       hint.textContent = tooLate
     },
-    /** What is being written as a new message. */
+    /** The text of the new message. */
     text: () => (editing === null ? box.value : put),
-    /** What a waiting message shall become. */
+    /** The edit in progress of a queued message. */
     edit: () => (editing === null ? null : { id: editing, text: box.value }),
     write: fill,
-    /** What did not get through, before what is being written if there is any. */
-    putBack,
+    /** Puts a text that was not sent back into the box, before what is there. */
+    restoreText,
     editing: () => editing,
-    tell(words) {
+    notify(words) {
       hint.textContent = words
     },
     reset() {

@@ -1,4 +1,4 @@
-// Makes elements in one line, as text only: markup comes from markdown.js alone.
+// Creates elements. Children are always text or nodes; only markdown.js produces markup.
 
 /**
  * @param {string} tag
@@ -17,12 +17,12 @@ export const el = (tag, attributes = {}, ...children) => {
   return element
 }
 
-/** Copies, also where the page is not a secure context and has no clipboard (plain http on a local network). */
+/** Copies text, even when the page is not a secure context and has no clipboard API (plain HTTP on a local network). */
 export const copyText = async text => {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const area = el('textarea', { class: 'unseen', 'aria-hidden': 'true' })
   area.value = text
-  // Behind an open dialog nothing can be selected.
+  // Nothing behind an open dialog can be selected.
   const place = document.querySelector('dialog[open]') ?? document.body
   const before = document.activeElement
   place.append(area)
@@ -30,27 +30,27 @@ export const copyText = async text => {
   const done = document.execCommand('copy')
   area.remove()
   before?.focus()
-  if (!done) throw new Error('the browser does not allow it')
+  if (!done) throw new Error('the browser denied access to the clipboard')
 }
 
-/** Has something read out, wherever on the page it happened. */
+/** Announces something to screen readers. */
 export const announce = (element, words) =>
   element.dispatchEvent(new CustomEvent('announce', { bubbles: true, detail: words }))
 
-/** Whatever is announced in this place is said by that element. */
-export const readOut = (place, speaker, signal) => {
+/** Puts announcements made inside `place` into the live region `speaker`. */
+export const createAnnouncer = (place, speaker, signal) => {
   let timer = 0
   const say = ({ detail }) => {
     clearTimeout(timer)
     speaker.textContent = detail
-    // The same words again are news again.
+    // Cleared, so that the same text is announced again.
     timer = setTimeout(() => speaker.replaceChildren(), 1500)
   }
   place.addEventListener('announce', say, { signal })
   signal.addEventListener('abort', () => clearTimeout(timer))
 }
 
-/** A button that copies and says so. */
+/** A button that copies text and confirms it. */
 export const copyButton = (label, textOf) => {
   const button = el('button', { type: 'button', class: 'copy', 'aria-label': label }, 'Copy')
   button.addEventListener('click', async () => {
@@ -58,7 +58,7 @@ export const copyButton = (label, textOf) => {
       await copyText(textOf())
       button.textContent = 'Copied'
     } catch {
-      button.textContent = 'Not allowed' // the browser refused the clipboard
+      button.textContent = 'Copy failed' // the browser denied access to the clipboard
     }
     announce(button, button.textContent)
     setTimeout(() => {

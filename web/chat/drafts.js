@@ -1,19 +1,19 @@
-// Each conversation keeps what was being written in it, words, files and the change of a waiting message, also over a reload.
-import { draftOf, keepDraft, rememberChat } from './kept.js'
+// The draft of each conversation (text, attachments, the edit of a queued message), which survives a reload.
+import { draftOf, rememberChat, saveDraft } from './storage.js'
 
 const pauseMs = 400
 
-/** A file arrived when another conversation was open already. */
-export const keepUpload = (id, uploaded) => {
+/** An upload finished after another conversation was opened: adds it to the draft of its own. */
+export const addToDraft = (id, uploaded) => {
   const draft = draftOf(id)
-  keepDraft(id, { ...draft, attachments: [...draft.attachments, uploaded] })
+  saveDraft(id, { ...draft, attachments: [...draft.attachments, uploaded] })
 }
 
 /**
  * @param {{
  *   composer: {
  *     text: () => string, write: (text: string) => void,
- *     edit: () => { id: string, text: string } | null, goOnEditing: (edit: { id: string, text: string }, turn: any) => void,
+ *     edit: () => { id: string, text: string } | null, resumeEditing: (edit: { id: string, text: string }, turn: any) => void,
  *   },
  *   attach: { ready: () => any[], replace: (attachments: any[]) => void },
  *   box: HTMLElement,
@@ -23,57 +23,57 @@ export const keepUpload = (id, uploaded) => {
  * }} options
  * @param {AbortSignal} signal
  */
-export const openDrafts = ({ composer, attach, box, conversation, isNew, newId }, signal) => {
+export const createDrafts = ({ composer, attach, box, conversation, isNew, newId }, signal) => {
   let timer = 0
-  /** Found here again, or not confirmed when the line broke: until the gateway has said how that message stands. */
-  let owed = null
-  /** As it is kept, for all that this window has done: another one may have written there since. */
+  /** An edit that was restored, or unconfirmed when the connection broke; waits for the state of its message. */
+  let pendingEdit = null
+  /** The draft as this window last saved it; another window may have saved since. */
   let known = ''
 
-  const leave = () => {
+  const save = () => {
     clearTimeout(timer)
     const text = composer.text()
     const attachments = attach.ready()
     const isBlank = text.trim() === '' && attachments.length === 0
     if (conversation() === null && isBlank) return
-    // One that the gateway has not named yet gets a name from us.
+    // A conversation the gateway has not named yet gets its name here.
     const id = conversation() ?? newId()
-    const draft = { text, attachments, edit: composer.edit() ?? owed }
+    const draft = { text, attachments, edit: composer.edit() ?? pendingEdit }
     if (JSON.stringify(draft) === known) return
     known = JSON.stringify(draft)
-    keepDraft(id, draft)
-    // The gateway does not know of it yet, so the list would not.
+    saveDraft(id, draft)
+    // The gateway does not know it yet, so it would be missing from the list.
     if (!isBlank && isNew()) rememberChat(id, text.trim() || attachments[0].name)
   }
-  const later = () => {
+  const saveSoon = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => conversation() !== null && leave(), pauseMs)
+    timer = setTimeout(() => conversation() !== null && save(), pauseMs)
   }
-  box.addEventListener('input', later)
+  box.addEventListener('input', saveSoon)
   signal.addEventListener('abort', () => clearTimeout(timer))
 
   return {
-    /** Puts it away; called before another conversation is opened. */
-    leave,
-    later,
-    /** @param {{ id: string, text: string }} edit nobody knows whether it got through */
-    owe(edit) {
-      owed = edit
-      later()
+    /** Called before another conversation is opened. */
+    save,
+    saveSoon,
+    /** @param {{ id: string, text: string }} edit it is unknown whether it reached the gateway */
+    holdEdit(edit) {
+      pendingEdit = edit
+      saveSoon()
     },
     restore() {
       const id = conversation()
       const { text, attachments, edit } = id === null ? { text: '', attachments: [], edit: null } : draftOf(id)
       composer.write(text)
       attach.replace(attachments)
-      owed = edit
+      pendingEdit = edit
       known = JSON.stringify({ text, attachments, edit })
     },
-    /** @param {(id: string) => any} find the turn of a message, now that the gateway has told of them */
-    told(find) {
-      const edit = owed
-      owed = null
-      if (edit !== null) composer.goOnEditing(edit, find(edit.id))
+    /** The history has arrived. @param {(id: string) => any} find the turn of a message */
+    onHistory(find) {
+      const edit = pendingEdit
+      pendingEdit = null
+      if (edit !== null) composer.resumeEditing(edit, find(edit.id))
     },
   }
 }

@@ -1,4 +1,4 @@
-// How files look in the talk: pictures small, everything else as a name. The gateway hands them out so that nothing in them runs.
+// How files are shown: images as thumbnails, everything else by name. The gateway serves them so that nothing in them can run.
 import { el } from './dom.js'
 
 const picture = /\.(?:png|jpe?g|gif|webp|avif)$/i
@@ -19,11 +19,11 @@ export const fileView = ({ name, bytes, href }) => {
   if (!picture.test(name)) return chip()
   const image = el('img', { src: href, alt: name, loading: 'lazy', decoding: 'async' })
   const link = el('a', { class: 'picture', href, target: '_blank', rel: 'noopener', title: name }, image)
-  image.addEventListener('error', () => link.replaceWith(chip()), { once: true }) // it is none, or is gone
+  image.addEventListener('error', () => link.replaceWith(chip()), { once: true }) // not an image, or gone
   return link
 }
 
-/** In the same steps as the limits: 25 MB are 25 times 1024 kB. */
+/** With the same units as the limits: 25 MB is 25 × 1024 kB. */
 export const sizeOf = bytes => {
   if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`
   if (bytes < 1024 * 1024) return `${(bytes / 1024).toFixed(bytes < 10_240 ? 1 : 0)} kB`

@@ -1,5 +1,5 @@
-// Finds the words of code that get a colour, away from the page: some patterns of the library take seconds on text that was never
-// meant to be read, and whoever runs this ends it then.
+// Tokenises code for syntax highlighting, in a worker: on pathological input some of the library’s patterns take many seconds, and then
+// highlight.js terminates the worker.
 import { tokenizer } from '/vendor/highlight/tokenize.js'
 
 /** @type {Map<string, Promise<object | undefined>>} */
@@ -15,7 +15,7 @@ const load = name => {
   return loading
 }
 
-/** Text in pieces, each with what it is; null: plain. */
+/** The code as pieces of text with their token type; null: plain text. */
 const tokensOf = async (code, language) => {
   const tokens = []
   const put = (text, type = null) => {
@@ -25,7 +25,7 @@ const tokensOf = async (code, language) => {
     else tokens.push([text, type])
   }
   const steps = tokenizer(code, language, put)
-  // One language may hold another, which is asked for on the way.
+  // A language may embed another one, which is loaded on demand.
   for (let step = steps.next(); !step.done; ) step = steps.next(await load(step.value))
   return tokens
 }

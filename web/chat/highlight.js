@@ -1,10 +1,10 @@
-// Colours for code: found by a worker, one block after the other, and set as elements with text. What takes too long stays plain.
+// Syntax highlighting: a worker tokenises one block at a time, and the tokens become spans with text. Code that takes too long stays plain.
 
 const longest = 50_000
 const mostTokens = 20_000
-const patienceMs = { begin: 10_000, end: 1000 }
-const restMs = 10_000
-const mostKept = 100
+const timeoutMs = { begin: 10_000, end: 1000 }
+const idleMs = 10_000
+const cacheSize = 100
 
 const names = {
   ...Object.fromEntries(
@@ -36,8 +36,8 @@ const names = {
   ...{ python: 'py', rust: 'rs', typescript: 'ts', tsx: 'ts', mts: 'ts', url: 'uri', yml: 'yaml' },
 }
 
-/** @type {Map<string, [string, string | null][]>} what was found before, so that what is drawn again has its colours at once */
-const kept = new Map()
+/** @type {Map<string, [string, string | null][]>} by language and code, so that code that is drawn again is coloured immediately */
+const cache = new Map()
 /** @type {{ code: string, language: string, done: (tokens: any[] | null) => void }[]} */
 const waiting = []
 let worker = null
@@ -45,9 +45,9 @@ let timer = 0
 let busy = false
 
 /**
- * Colours what is in an element, now or soon; a language that nobody knows stays as it is.
+ * Colours the code in an element, now or soon; an unknown language stays plain.
  * @param {HTMLElement} element
- * @param {string} written the language as it was written
+ * @param {string} written the language as written in the fence
  */
 export const highlight = async (element, written) => {
   const name = written.toLowerCase()
@@ -55,12 +55,12 @@ export const highlight = async (element, written) => {
   const code = element.textContent
   if (language === null || code.length > longest || code.trim() === '') return
   const key = `${language}\n${code}`
-  const known = kept.get(key)
+  const known = cache.get(key)
   if (known !== undefined) return paint(element, known)
   const tokens = await find(code, language)
   if (tokens === null || tokens.length > mostTokens) return
-  kept.set(key, tokens)
-  if (kept.size > mostKept) kept.delete(kept.keys().next().value)
+  cache.set(key, tokens)
+  if (cache.size > cacheSize) cache.delete(cache.keys().next().value)
   if (element.textContent === code) paint(element, tokens)
 }
 
@@ -85,26 +85,26 @@ const next = () => {
   if (busy) return
   clearTimeout(timer)
   const [job] = waiting
-  // Nothing to do: it need not stay.
-  if (job === undefined) timer = setTimeout(end, restMs)
+  // Idle: the worker is not needed any more.
+  if (job === undefined) timer = setTimeout(end, idleMs)
   else begin(job)
 }
 const begin = ({ code, language }) => {
   busy = true
   if (worker === null) {
     worker = new Worker('/web/chat/highlight-worker.js', { type: 'module' })
-    worker.addEventListener('error', give(null))
+    worker.addEventListener('error', finish(null))
     worker.addEventListener('message', ({ data }) => {
-      if (data.type === 'ended') return give(data.tokens)()
+      if (data.type === 'ended') return finish(data.tokens)()
       clearTimeout(timer)
-      timer = setTimeout(give(null), patienceMs.end)
+      timer = setTimeout(finish(null), timeoutMs.end)
     })
   }
   worker.postMessage({ code, language })
-  timer = setTimeout(give(null), patienceMs.begin)
+  timer = setTimeout(finish(null), timeoutMs.begin)
 }
-/** Null: it came to nothing, and the worker may be at it still. */
-const give = tokens => () => {
+/** Null: failed or timed out; the worker may still be busy, so it is terminated. */
+const finish = tokens => () => {
   const job = waiting.shift()
   if (tokens === null) end()
   busy = false

@@ -1,9 +1,9 @@
-// Markdown of the agent to safe elements. Nothing it writes may run, load or look like a part of this page.
+// Turns the agent’s Markdown into safe elements. Nothing it writes may run, load anything or pass for a part of this page.
 import DOMPurify from '/vendor/dompurify.js'
 import { Marked } from '/vendor/marked.js'
 import { copyButton, el } from './dom.js'
 
-/** The language of each block of code that can have colours. @type {WeakMap<Element, string>} */
+/** The language of each code block that can be highlighted. @type {WeakMap<Element, string>} */
 const languages = new WeakMap()
 
 const escaped = text =>
@@ -16,10 +16,10 @@ const marked = new Marked({
   gfm: true,
   breaks: true,
   renderer: {
-    // HTML shows as it was written, but for plain tags without attributes. What passes here is sanitised all the same.
+    // HTML is shown as text, except for a few plain tags without attributes. The result is sanitised all the same.
     html: ({ text }) => escaped(text.replaceAll(/<!--.*?-->/gs, '')).replaceAll(plainTag, '<$1>'),
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
-    // Pictures from elsewhere are not loaded (they would tell who reads this, and when): a link stands for them.
+    // Remote images are not loaded (that would reveal who reads this, and when); they become links.
     image({ href, text }) {
       if (href.startsWith('data:image/')) return `<img src="${escaped(href)}" alt="${escaped(text)}">`
       return `<a href="${escaped(href)}">${escaped(text || href)}</a>`
@@ -36,21 +36,21 @@ const allowed = {
   ],
   ALLOWED_ATTR: ['href', 'title', 'alt', 'src', 'class', 'start', 'align', 'colspan', 'rowspan', 'open'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
-  ADD_URI_SAFE_ATTR: ['start', 'align', 'colspan', 'rowspan'], // not addresses, so not measured as such
+  ADD_URI_SAFE_ATTR: ['start', 'align', 'colspan', 'rowspan'], // not URLs, so not checked as such
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   RETURN_DOM_FRAGMENT: true,
 }
 
-// While the elements are still in a document that loads nothing.
+// Runs while the elements are still in an inert document that loads nothing.
 DOMPurify.addHook('afterSanitizeAttributes', node => {
   if (node.nodeName === 'IMG' && !/^data:image\//i.test(node.getAttribute('src') ?? '')) node.remove()
   if (node.nodeName !== 'CODE') node.removeAttribute('class')
 })
 
 /**
- * Shows markdown in an element and, when called again with a longer text, touches only the blocks that changed.
- * A block with two others after it counts as finished: what is still being written is lexed again, not the whole.
+ * Shows Markdown in an element; called again with a longer text, it redraws only the blocks that changed.
+ * A block followed by two others counts as finished, so only the end of the text is lexed again.
  * @param {HTMLElement} into
  */
 export const markdownView = into => {
@@ -76,7 +76,7 @@ export const markdownView = into => {
     into.append(...nodes)
     blocks.push({ raw, nodes, lit: false })
   }
-  /** Each block once: while it is still being written its colours would flicker, and cost more with every word. */
+  /** Each block once, when it is finished: before that the colours would flicker, and every word would cost more. */
   const light = finished => {
     for (const block of finished) {
       if (block.lit) continue
@@ -86,7 +86,7 @@ export const markdownView = into => {
   }
 
   return {
-    /** More of the same text, or another text. */
+    /** A longer version of the text, or another text. */
     draft(text) {
       const whole = text.replaceAll('\r\n', '\n')
       let settled = 0
@@ -115,7 +115,7 @@ export const markdownView = into => {
     },
     final(text) {
       const tokens = marked.lexer(text)
-      // HTML may open in one block and close in another, and a link may be defined after its use: drawn as one.
+      // HTML may open in one block and close in another, and a link may be defined after its use: drawn as a whole.
       if (tokens.some(({ type }) => type === 'html' || type === 'def')) {
         clear(0)
         add(text, tokens)
@@ -125,7 +125,7 @@ export const markdownView = into => {
   }
 }
 
-/** The colours are loaded with the first code that has a language. */
+/** Highlighting is loaded with the first code block that has a language. */
 const lightIn = async node => {
   const blocks = [...node.querySelectorAll('pre > code')].filter(code => languages.has(code))
   if (blocks.length === 0) return
@@ -133,8 +133,8 @@ const lightIn = async node => {
   for (const code of blocks) highlight(code, languages.get(code))
 }
 
-// Each block runs the way of its first letter. Inside a list item or a quotation all go the same way, so that the bullet
-// or the bar stands where they begin.
+// Each block takes its text direction from its first letter. Everything inside a list item or a quotation has the same direction, so
+// that the bullet or the bar is on the right side.
 const directed = ':is(p, h1, h2, h3, h4, h5, h6):not(:is(li, blockquote) > *), li, blockquote, dt, dd, th, td, summary'
 
 const elementsOf = html => {

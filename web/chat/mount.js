@@ -1,90 +1,90 @@
-// Puts wire, talk, log, composer and the list of chats together, in an element of whatever page wants a chat.
-import { openAttach } from './attach.js'
-import { openBanner } from './banner.js'
-import { openChats } from './chats.js'
-import { notConnected, openComposer } from './composer.js'
-import { readOut } from './dom.js'
-import { keepUpload, openDrafts } from './drafts.js'
+// Builds the chat in an element of the page: wires up connection, transcript, turn list, composer and chat list.
+import { createAttachments } from './attachments.js'
+import { createBanner } from './banner.js'
+import { createChatList } from './chat-list.js'
+import { createComposer, notConnected } from './composer.js'
+import { createConnection } from './connection.js'
+import { createAnnouncer } from './dom.js'
+import { addToDraft, createDrafts } from './drafts.js'
 import { uploadLink } from './files.js'
-import { markSeen, recentChats, rememberChat } from './kept.js'
-import { openLog } from './log.js'
+import { createHistory } from './history.js'
 import { buildParts } from './parts.js'
-import { openPast } from './past.js'
-import { openSearch } from './search.js'
-import { openTalk } from './talk.js'
-import { openTitle } from './title.js'
-import { fits, openUnsent, tooLong } from './unsent.js'
-import { openWire } from './wire.js'
+import { createSearch } from './search.js'
+import { markSeen, recentChats, rememberChat } from './storage.js'
+import { createTitleMarker } from './title.js'
+import { createTranscript } from './transcript.js'
+import { createTurnList } from './turn-list.js'
+import { createUnsent, fits, tooLong } from './unsent.js'
 
-/** After these the list of chats is another one. */
-const newsForList = new Set(['history', 'accepted', 'said', 'final', 'refused'])
+/** Frames after which the chat list must be refreshed. */
+const listFrames = new Set(['history', 'accepted', 'said', 'final', 'refused'])
 
-/** What a conversation may be called. */
+/** What a valid name of a conversation looks like. */
 export const validName = /^[A-Za-z0-9._-]{1,64}$/
 
 /**
- * Lives until `leave`: after that no socket, timer or listener of it is left.
+ * Lives until `leave`, which closes its socket and removes its timers and listeners.
  * @param {HTMLElement} place
  * @param {{
  *   where: 'alone' | 'within',
  *   address: {
- *     named: () => string | null,              the conversation that the address names
+ *     named: () => string | null,              the conversation in the address
  *     of: (id: string) => string,
  *     show: (id: string | null) => void,
  *   },
- *   tryNow?: () => void,                       whoever waits for the gateway waits no longer
+ *   tryNow?: () => void,                       “Try now” was clicked
  * }} options
  */
 export const mountChat = (place, { where, address, tryNow = () => {} }) => {
   const leaving = new AbortController()
   const { signal } = leaving
   const part = buildParts(place, where)
-  const title = openTitle(signal)
+  const title = createTitleMarker(signal)
   /** @type {string | null} */
   let conversation = address.named() ?? recentChats()[0]?.id ?? null
-  let line = 'connecting'
-  /** What the page had when the line came back. */
-  let held = new Set()
+  let connectionState = 'connecting'
+  /** The stored turns on the page at the last reconnect. */
+  let stored = new Set()
 
-  const asked = {
+  const handlers = {
     edit(id) {
-      const turn = talk.find(id)
+      const turn = transcript.find(id)
       if (turn?.state === 'waiting' && turn.text !== null) composer.startEditing(id, turn.text)
     },
     cancel(id) {
-      if (wire.send({ type: 'cancel', id })) talk.change(id, { type: 'cancel' })
-      else composer.tell(notConnected)
+      if (connection.send({ type: 'cancel', id })) transcript.change(id, { type: 'cancel' })
+      else composer.notify(notConnected)
     },
     takeBack(id) {
-      const { text, attachments } = talk.find(id) ?? { text: '', attachments: [] }
+      const { text, attachments } = transcript.find(id) ?? { text: '', attachments: [] }
       composer.reset()
-      composer.putBack(text ?? '')
+      composer.restoreText(text ?? '')
       attach.replace([...attachments, ...attach.ready()])
-      talk.drop(id)
+      transcript.drop(id)
       composer.focus()
     },
     retry(id) {
-      const { text, attachments } = talk.find(id) ?? { text: '', attachments: [] }
-      talk.drop(id)
-      log.focus(say(text ?? '', attachments)) // the button is gone
+      const { text, attachments } = transcript.find(id) ?? { text: '', attachments: [] }
+      transcript.drop(id)
+      turnList.focus(say(text ?? '', attachments)) // the button is gone
     },
     linkTo: ({ id }) => (conversation === null || id === undefined ? null : uploadLink(conversation, id)),
-    fillGap: () => past.fillGap(),
+    fillGap: () => history.fillGap(),
   }
 
-  const talk = openTalk({
+  const transcript = createTranscript({
     now: () => Date.now(),
     changed(turn) {
-      log.changed(turn)
+      turnList.changed(turn)
       afterChange()
     },
     reordered() {
-      log.reordered()
+      turnList.reordered()
       afterChange()
     },
   })
-  const log = openLog({ part, turns: () => talk.turns(), asked }, signal)
-  const composer = openComposer(
+  const turnList = createTurnList({ part, turns: () => transcript.turns(), handlers }, signal)
+  const composer = createComposer(
     {
       say(text) {
         const attachments = attach.ready()
@@ -92,189 +92,189 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
         say(text, attachments)
       },
       hasFiles: () => !attach.isEmpty(),
-      filesHindrance: () => attach.hindrance(),
+      filesBlocked: () => attach.blockedBecause(),
       edit(id, text) {
         const frame = { type: 'edit', id, text }
-        if (talk.find(id)?.text === text) return null
+        if (transcript.find(id)?.text === text) return null
         if (!fits(frame)) return tooLong
-        if (!wire.send(frame)) return notConnected
-        talk.change(id, { type: 'edit', text })
+        if (!connection.send(frame)) return notConnected
+        transcript.change(id, { type: 'edit', text })
         return null
       },
       editLast() {
-        const last = talk.turns().findLast(turn => turn.state === 'waiting')
-        if (last !== undefined) asked.edit(last.id)
+        const last = transcript.turns().findLast(turn => turn.state === 'waiting')
+        if (last !== undefined) handlers.edit(last.id)
       },
       stop() {
-        if (talk.isBusy()) wire.send({ type: 'stop' })
+        if (transcript.isBusy()) connection.send({ type: 'stop' })
       },
-      changed: () => drafts.later(),
+      changed: () => drafts.saveSoon(),
     },
     part,
     signal,
   )
-  const attach = openAttach(
+  const attach = createAttachments(
     {
       part,
       place,
       conversation: () => conversation,
-      tell: words => composer.tell(words),
-      changed: () => drafts.later(),
-      late: keepUpload,
+      notify: words => composer.notify(words),
+      changed: () => drafts.saveSoon(),
+      uploadedLate: addToDraft,
     },
     signal,
   )
-  const drafts = openDrafts(
+  const drafts = createDrafts(
     {
       ...{ composer, attach, newId },
       box: part('box'),
       conversation: () => conversation,
-      isNew: () => talk.turns().length === 0,
+      isNew: () => transcript.turns().length === 0,
     },
     signal,
   )
-  const past = openPast(
+  const history = createHistory(
     {
       part,
-      talk,
+      transcript,
       conversation: () => conversation,
-      keepPlace: log.keepPlace,
-      show: log.show,
-      tell: words => composer.tell(words),
+      keepPlace: turnList.keepPlace,
+      show: turnList.show,
+      notify: words => composer.notify(words),
     },
     signal,
   )
-  const chats = openChats(
+  const chatList = createChatList(
     {
       part,
       addressOf: address.of,
       current: () => conversation,
       open: id => enter(id),
-      isTold: where === 'within',
+      isNotified: where === 'within',
     },
     signal,
   )
   const goTo = hit => {
-    chats.closeDrawer()
+    chatList.closeDrawer()
     if (hit.conversation !== conversation) enter(hit.conversation)
-    past.seek(hit)
+    history.jumpTo(hit)
   }
-  openSearch({ part, addressOf: address.of, titleOf: chats.titleOf, open: goTo }, signal)
+  createSearch({ part, addressOf: address.of, titleOf: chatList.titleOf, open: goTo }, signal)
   const retry = () => {
     tryNow()
-    wire.reconnect()
+    connection.reconnect()
   }
-  const banner = openBanner({ place, part, retry }, signal)
-  const wire = openWire({ conversation: () => conversation, frame: onFrame, state: onLine }, signal)
-  const isAway = () => line === 'offline' || line === 'locked'
-  const unsent = openUnsent({ talk, wire, conversation: () => conversation, isAway }, signal)
+  const banner = createBanner({ place, part, retry }, signal)
+  const connection = createConnection({ conversation: () => conversation, frame: onFrame, state: onConnection }, signal)
+  const isAway = () => connectionState === 'offline' || connectionState === 'locked'
+  const unsent = createUnsent({ transcript, connection, conversation: () => conversation, isAway }, signal)
 
   const afterChange = () => {
-    part('stop').hidden = !talk.isBusy()
+    part('stop').hidden = !transcript.isBusy()
     const edited = composer.editing()
-    if (edited !== null && talk.find(edited)?.state !== 'waiting') composer.tooLateFor(edited)
-    unsent.keep()
+    if (edited !== null && transcript.find(edited)?.state !== 'waiting') composer.tooLateFor(edited)
+    unsent.save()
   }
 
   const say = (text, attachments) => {
     const id = newId()
-    talk.say(id, text, attachments)
-    log.goToEnd()
+    transcript.add(id, text, attachments)
+    turnList.goToEnd()
     if (!fits({ type: 'message', id, text })) {
-      talk.take({ type: 'refused', id, reason: tooLong })
+      transcript.take({ type: 'refused', id, reason: tooLong })
       return id
     }
     if (conversation !== null) {
-      drafts.leave()
+      drafts.save()
       rememberChat(conversation, text || (attachments[0]?.name ?? ''))
-      chats.draw()
+      chatList.draw()
     }
     unsent.send(id)
     return id
   }
 
   function onFrame(frame) {
-    if (frame.type === 'hello' && validName.test(frame.conversation)) greet(frame.conversation)
-    if (frame.type === 'hello') held = talk.stored()
-    if (frame.type === 'final') title.came()
-    const change = frame.type === 'action' && frame.phase === 'failed' ? talk.find(frame.id)?.change : null
-    if (frame.type === 'history') closeHole(frame)
-    talk.take(frame)
+    if (frame.type === 'hello' && validName.test(frame.conversation)) onHello(frame.conversation)
+    if (frame.type === 'hello') stored = transcript.stored()
+    if (frame.type === 'final') title.mark()
+    const change = frame.type === 'action' && frame.phase === 'failed' ? transcript.find(frame.id)?.change : null
+    if (frame.type === 'history') dropBeforeHole(frame)
+    transcript.take(frame)
     if (frame.type === 'history') {
-      past.begin(Number.isSafeInteger(frame.older) ? frame.older : null)
-      drafts.told(talk.find)
+      history.init(Number.isSafeInteger(frame.older) ? frame.older : null)
+      drafts.onHistory(transcript.find)
     }
-    if (newsForList.has(frame.type)) chats.refresh()
-    if (change?.type === 'edit' && talk.find(frame.id)?.change === null) {
-      composer.putBack(change.text)
-      composer.tell('Your change did not get through. Enter sends it as a new message.')
+    if (listFrames.has(frame.type)) chatList.refresh()
+    if (change?.type === 'edit' && transcript.find(frame.id)?.change === null) {
+      composer.restoreText(change.text)
+      composer.notify('Your edit could not be saved. Press Enter to send it as a new message.')
     }
   }
 
-  /** So much was said during a break that something is missing in between: what is older can be asked for again. */
-  const closeHole = ({ messages, older }) => {
-    if (!Number.isSafeInteger(older) || held.size === 0 || messages.some(({ id }) => held.has(id))) return
-    talk.forget(held)
-    past.leave()
+  /** Too many messages were missed while disconnected: drops the turns before the hole, which can be loaded again as older ones. */
+  const dropBeforeHole = ({ messages, older }) => {
+    if (!Number.isSafeInteger(older) || stored.size === 0 || messages.some(({ id }) => stored.has(id))) return
+    transcript.forget(stored)
+    history.reset()
   }
 
-  const greet = name => {
+  const onHello = name => {
     const isNew = conversation !== name
-    // One that the address names by now is about to be opened.
+    // The address may name another conversation by now, which is about to be opened.
     if ([null, conversation].includes(address.named())) address.show(name)
     conversation = name
     attach.named()
-    const first = talk.turns().find(turn => turn.text !== null)
+    const first = transcript.turns().find(turn => turn.text !== null)
     if (isNew && first !== undefined) rememberChat(name, first.text)
-    chats.draw()
+    chatList.draw()
   }
 
-  function onLine({ type, retryAt = 0, code }) {
-    line = type
-    for (const edit of type === 'open' ? [] : talk.forgetChanges()) {
-      drafts.owe(edit)
-      composer.tell('The line broke before your change got through. It is kept.')
+  function onConnection({ type, retryAt = 0, code }) {
+    connectionState = type
+    for (const edit of type === 'open' ? [] : transcript.forgetChanges()) {
+      drafts.holdEdit(edit)
+      composer.notify('The connection was lost before your edit was saved. It is kept here.')
     }
-    unsent.onLine(type === 'open', code)
+    unsent.onConnection(type === 'open', code)
     part('stop').disabled = type !== 'open'
     banner.show({ type, retryAt })
   }
 
-  /** What waits to be sent in a chat that the gateway has not named yet gets a name from us, so that it is found again. */
-  const putAway = () => {
-    const waiting = talk.turns().find(turn => turn.state === 'sending')
+  /** An unsent message in a chat the gateway has not named yet: names the chat, so that the message can be found again. */
+  const savePending = () => {
+    const waiting = transcript.turns().find(turn => turn.state === 'sending')
     if (conversation === null && waiting !== undefined) {
       conversation = newId()
       rememberChat(conversation, waiting.text)
-      unsent.keep()
+      unsent.save()
     }
-    drafts.leave()
+    drafts.save()
   }
-  addEventListener('pagehide', putAway, { signal })
+  addEventListener('pagehide', savePending, { signal })
 
   const enter = id => {
-    putAway()
+    savePending()
     composer.reset()
     if (conversation !== null) markSeen(conversation, Date.now())
-    conversation = null // what is cleared now is kept: it belongs to the chat one leaves
-    talk.clear()
-    past.leave()
-    log.goToEnd()
+    conversation = null // so that clearing does not delete the unsent messages of the previous chat
+    transcript.clear()
+    history.reset()
+    turnList.goToEnd()
     conversation = id
     drafts.restore()
     unsent.restore()
     address.show(id)
-    chats.draw()
-    wire.reconnect()
+    chatList.draw()
+    connection.reconnect()
     composer.focus()
   }
 
-  readOut(place, part('said'), signal)
+  createAnnouncer(place, part('announcer'), signal)
 
   drafts.restore()
   unsent.restore()
-  wire.connect()
-  // A keyboard that slides over half of the page is not what one came for.
+  connection.connect()
+  // On touch screens the keyboard would cover half of the page.
   if (!matchMedia('(pointer: coarse)').matches) composer.focus()
 
   return {
@@ -282,14 +282,14 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     open(id) {
       if (id !== conversation) enter(id)
     },
-    /** The address has lost the conversation, which is still open. */
+    /** Puts the open conversation back into the address. */
     showAddress: () => address.show(conversation),
-    /** Something happened in one of the conversations. */
-    refresh: () => chats.refresh(),
+    /** Something has happened in one of the conversations. */
+    refresh: () => chatList.refresh(),
     leave() {
-      putAway()
+      savePending()
       leaving.abort()
-      title.seen()
+      title.clear()
       place.replaceChildren()
     },
   }

@@ -1,5 +1,5 @@
-// Search in what was said: a field over the list of chats, whose place the hits take.
-import { ask } from './ask.js'
+// Full-text search: a field above the list of chats; results replace the list.
+import { getJson } from './api.js'
 import { el } from './dom.js'
 
 const pauseMs = 200
@@ -14,7 +14,7 @@ const most = 50
  * }} options
  * @param {AbortSignal} signal
  */
-export const openSearch = ({ part, addressOf, titleOf, open }, signal) => {
+export const createSearch = ({ part, addressOf, titleOf, open }, signal) => {
   const field = part('search')
   const list = part('hits')
   const found = part('found')
@@ -25,8 +25,9 @@ export const openSearch = ({ part, addressOf, titleOf, open }, signal) => {
     const within = list.contains(document.activeElement)
     list.replaceChildren(...hits.map(hit => line(hit, words)))
     if (within) (list.querySelector('a') ?? field).focus()
-    const many = hits.length === most ? `The latest ${most}` : `${hits.length} found`
-    found.textContent = hits.length === 0 ? 'Nothing found.' : many
+    const many =
+      hits.length === most ? `Latest ${most} results` : `${hits.length} ${hits.length === 1 ? 'result' : 'results'}`
+    found.textContent = hits.length === 0 ? 'No results.' : many
   }
   const line = (hit, words) => {
     const { conversation, role, at, snippet } = hit
@@ -52,7 +53,7 @@ export const openSearch = ({ part, addressOf, titleOf, open }, signal) => {
     if (words === '') return
     try {
       const query = new URLSearchParams({ q: words.slice(0, 200), limit: String(most) })
-      const { hits } = await ask(`/api/history?${query}`, AbortSignal.any([signal, asking.signal]))
+      const { hits } = await getJson(`/api/history?${query}`, AbortSignal.any([signal, asking.signal]))
       show(hits, words.split(/\s+/))
     } catch (error) {
       if (error.name !== 'AbortError') found.textContent = error.message
@@ -76,7 +77,7 @@ export const openSearch = ({ part, addressOf, titleOf, open }, signal) => {
   })
   field.addEventListener('keydown', event => {
     if (event.key === 'Escape' && field.value !== '') {
-      event.preventDefault() // this Escape stops no answer, and closes nothing
+      event.preventDefault() // otherwise Escape would also stop the answer or close the drawer
       clear()
     } else if (event.key === 'ArrowDown') {
       event.preventDefault()
@@ -90,7 +91,7 @@ export const openSearch = ({ part, addressOf, titleOf, open }, signal) => {
   signal.addEventListener('abort', () => clearTimeout(timer))
 }
 
-/** The words that were looked for, marked; all of it is text. */
+/** The snippet with the search terms in `mark` elements. */
 const marked = (text, words) => {
   const pattern = new RegExp(`(${words.map(word => word.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')})`, 'gi')
   return text.split(pattern).map((piece, i) => (i % 2 === 1 ? el('mark', {}, piece) : piece))

@@ -1,17 +1,17 @@
-// A mark before the title of the page, whatever page that is: something came while nobody looked.
+// A dot before the page title: an answer arrived while the tab was hidden.
 
-const mark = '● '
+const dot = '● '
 
 /** @param {AbortSignal} signal */
-export const openTitle = signal => {
-  const seen = () => {
-    if (!document.hidden && document.title.startsWith(mark)) document.title = document.title.slice(mark.length)
+export const createTitleMarker = signal => {
+  const clear = () => {
+    if (!document.hidden && document.title.startsWith(dot)) document.title = document.title.slice(dot.length)
   }
-  document.addEventListener('visibilitychange', seen, { signal })
+  document.addEventListener('visibilitychange', clear, { signal })
   return {
-    seen,
-    came() {
-      if (document.hidden && !document.title.startsWith(mark)) document.title = mark + document.title
+    clear,
+    mark() {
+      if (document.hidden && !document.title.startsWith(dot)) document.title = dot + document.title
     },
   }
 }

@@ -1,29 +1,29 @@
-// How one turn looks: the person's message, what is going on, and the answer.
+// Draws one turn: the message, its status, the agent's steps and the answer.
 import { copyButton, el } from './dom.js'
 import { fileList, nameIn, workspaceLink } from './files.js'
 import { markdownView } from './markdown.js'
 
 const shownActions = 4
-const longQuestion = 4000 // characters; of a longer one the beginning is shown until one asks for all
+const longQuestion = 4000 // characters; a longer message is collapsed until expanded
 const shownOfLong = 600
 const stoppedMark = '*Stopped.*'
 
 /**
  * @param {string} id
- * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void> & { linkTo: (attachment: object) => string | null }} asked
+ * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void> & { linkTo: (attachment: object) => string | null }} handlers
  */
-export const turnView = (id, asked) => {
-  const question = questionView(asked.linkTo)
+export const turnView = (id, handlers) => {
+  const question = questionView(handlers.linkTo)
   const status = el('div', { class: 'status' })
-  const actions = el('ul', { class: 'actions', 'aria-label': 'What the agent does' })
+  const actions = el('ul', { class: 'actions', 'aria-label': 'Steps' })
   const prose = el('div', { class: 'prose' })
   const files = el('div', {})
   const foot = el('div', { class: 'foot' })
   const answer = el('div', { class: 'answer' }, actions, prose, files, foot)
   const gap = el(
     'button',
-    { type: 'button', class: 'gap', hidden: true, click: () => asked.fillGap(id) },
-    'Show what was said in between',
+    { type: 'button', class: 'gap', hidden: true, click: () => handlers.fillGap(id) },
+    'Show messages in between',
   )
   const element = el('li', { class: 'turn', 'data-id': id }, gap, question.element, status, answer)
   const markdown = markdownView(prose)
@@ -36,20 +36,20 @@ export const turnView = (id, asked) => {
   const button = (label, act) => el('button', { type: 'button', class: 'link-button', click: () => act(id) }, label)
 
   const statusOf = turn => {
-    if (turn.change?.type === 'edit') return ['Saving the change …']
+    if (turn.change?.type === 'edit') return ['Saving edit …']
     if (turn.change?.type === 'cancel') return ['Cancelling …']
     switch (turn.state) {
       case 'sending':
-        return [turn.kept ? 'Kept, and sent once the gateway is back' : 'Sending …']
+        return [turn.deferred ? 'Will be sent once the gateway is back' : 'Sending …']
       case 'waiting': {
-        const place = turn.position > 0 ? `Waiting, number ${turn.position} in the queue` : 'Waiting, next in line'
-        return [place, button('Edit', asked.edit), button('Cancel', asked.cancel)]
+        const place = turn.position > 0 ? `Queued, number ${turn.position}` : 'Queued, up next'
+        return [place, button('Edit', handlers.edit), button('Cancel', handlers.cancel)]
       }
       case 'refused':
-        if (turn.reason === 'cancelled') return ['Cancelled', button('Send again', asked.retry)]
-        // The same words again would be too long again.
-        if (turn.reason.startsWith('Too long:')) return [turn.reason, button('Edit', asked.takeBack)]
-        return [turn.reason || 'Not taken', button('Retry', asked.retry)]
+        if (turn.reason === 'cancelled') return ['Cancelled', button('Send again', handlers.retry)]
+        // Sending the same text again would fail again.
+        if (turn.reason.startsWith('Too long:')) return [turn.reason, button('Edit', handlers.takeBack)]
+        return [turn.reason || 'Not accepted', button('Retry', handlers.retry)]
       default:
         return []
     }
@@ -70,21 +70,21 @@ export const turnView = (id, asked) => {
     foot.replaceChildren(
       ...(partial === null ? [] : [el('span', { class: 'stopped' }, 'Stopped')]),
       el('time', { datetime: new Date(turn.answer.at).toISOString() }, clockOf(turn.answer.at)),
-      ...(text === '' ? [] : [copyButton('Copy the answer', () => text)]),
+      ...(text === '' ? [] : [copyButton('Copy answer', () => text)]),
     )
   }
 
   return {
     element,
     focus,
-    /** The message, or its answer, is brought before the eyes. */
+    /** Scrolls to the message or its answer and highlights it. */
     show(role) {
       const target = role === 'agent' ? answer : question.element
       target.scrollIntoView({ block: target.clientHeight > 400 ? 'start' : 'center' })
       focus()
-      element.classList.remove('sought')
-      void element.clientHeight // begins anew
-      element.classList.add('sought')
+      element.classList.remove('highlighted')
+      void element.clientHeight // restarts the animation
+      element.classList.add('highlighted')
     },
     update(turn) {
       element.dataset.state = turn.state
@@ -92,7 +92,7 @@ export const turnView = (id, asked) => {
       gap.hidden = !turn.gap
       element.classList.toggle('cancelled', turn.state === 'refused' && turn.reason === 'cancelled')
       const thinking = turn.state === 'accepted' || turn.state === 'running'
-      // A screen reader is told the answer once, not every word of the draft.
+      // So that screen readers announce the answer once, not every word of the draft.
       answer.setAttribute('aria-busy', String(thinking))
       question.show(turn.change?.type === 'edit' ? turn.change.text : turn.text, turn)
       const pressed = status.contains(document.activeElement) ? document.activeElement.textContent : null
@@ -107,7 +107,7 @@ export const turnView = (id, asked) => {
   }
 }
 
-/** The person's words; a very long text is folded, so that the talk around it can still be read. */
+/** The person's message; a very long one is collapsed, so that the conversation around it stays readable. */
 const questionView = linkTo => {
   const words = el('div', { dir: 'auto' })
   const more = el('button', { type: 'button', class: 'more link-button' })
@@ -133,9 +133,9 @@ const questionView = linkTo => {
 
   return {
     element,
-    /** @param {string | null} said @param {{ at: number, attachments: object[] }} turn */
-    show(said, { at, attachments }) {
-      element.hidden = said === null
+    /** @param {string | null} message @param {{ at: number, attachments: object[] }} turn */
+    show(message, { at, attachments }) {
+      element.hidden = message === null
       element.title = new Date(at).toLocaleString()
       const ids = attachments.map(({ id, name }) => id ?? name).join()
       if (ids !== shownFiles) {
@@ -144,21 +144,21 @@ const questionView = linkTo => {
           ...(attachments.length === 0 ? [] : [fileList(attachments.map(one => ({ ...one, href: linkTo(one) })))]),
         )
       }
-      if (said === null || said === text) return
-      text = said
+      if (message === null || message === text) return
+      text = message
       draw()
     },
   }
 }
 
-/** Ends between two words, if there are any. */
+/** The beginning of a text, cut between two words if possible. */
 const beginningOf = text => {
   const start = text.slice(0, shownOfLong)
   const gap = start.search(/\s\S{0,100}$/)
   return gap > 0 ? start.slice(0, gap) : start.replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** What there was of an answer when a person stopped it; null: it ended by itself. */
+/** The part of the answer written before it was stopped; null: it was not stopped. */
 const beforeStop = ({ text, ok }) => {
   if (ok) return null
   if (text === 'Stopped.') return ''
@@ -179,7 +179,7 @@ const actionLines = turn => {
   return lines
 }
 
-/** Leaves equal content alone: focus stays, spinners keep turning, nothing is read out again. */
+/** Leaves equal content alone, so that focus and spinners stay and nothing is announced again. */
 const replaceIfOther = (parent, children) => {
   const next = el('div', {}, ...children)
   if (next.innerHTML !== parent.innerHTML) parent.replaceChildren(...next.childNodes)

@@ -1,6 +1,6 @@
-// What stands after the # of Mission Control: a page, and what is open on it. `#/activity?event=7`, `#/chat?conversation=a&event=7`.
+// The hash of Mission Control: the page and what is open on it. `#/activity?event=7`, `#/chat?conversation=a&event=7`.
 
-/** @returns {{ page: string, event: number | null, query: URLSearchParams }} the page may be none that there is */
+/** @returns {{ page: string, event: number | null, query: URLSearchParams }} the page may not exist */
 export const readAddress = () => {
   const [page = '', written = ''] = location.hash.replace(/^#\/?/, '').split('?')
   const query = new URLSearchParams(written)

@@ -1,53 +1,53 @@
-// The way to the gateway: questions and orders over fetch, with words for what goes wrong, and the line of live events.
-import { answerTo, takeFirst } from './first.js'
+// Requests to the gateway, with error messages that can be shown, and the stream of live events.
+import { fetchJson, takePrefetched } from './prefetch.js'
 
 const firstPauseMs = 500
 const longestPauseMs = 15_000
-/** A page nobody looks at lets its line go: a browser has only six for all its tabs. */
+/** A hidden page closes its stream: a browser allows only six connections for all tabs together. */
 const hiddenMs = 30_000
 
-/** What went wrong, in words that can be shown. */
-export class Trouble extends Error {
-  /** @param {string} words @param {number} status 0: there was no answer @param {any} answer what else it said */
-  constructor(words, status, answer = null) {
-    super(words)
+/** A failed request. Its message can be shown. */
+export class ApiError extends Error {
+  /** @param {string} message @param {number} status 0: there was no response @param {any} answer the body of the response */
+  constructor(message, status, answer = null) {
+    super(message)
     this.status = status
     this.answer = answer
   }
 }
 
 /** @param {string} path @param {AbortSignal} [signal] */
-export const ask = (path, signal) => call(path, { signal }, takeFirst(path))
+export const getJson = (path, signal) => call(path, { signal }, takePrefetched(path))
 
 /** @param {string} path @param {object} body @param {string} [method] */
-export const tell = (path, body, method = 'POST') =>
+export const sendJson = (path, body, method = 'POST') =>
   call(path, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) })
 
 /** @param {string} path */
-export const discard = path => call(path, { method: 'DELETE' })
+export const sendDelete = path => call(path, { method: 'DELETE' })
 
-const call = async (path, options, asked = answerTo(path, options)) => {
+const call = async (path, options, asked = fetchJson(path, options)) => {
   let answer
   try {
     answer = await asked
   } catch (error) {
     if (options.signal?.aborted) throw error
-    throw new Trouble('The gateway does not answer. Is it running?', 0)
+    throw new ApiError('The gateway is not responding. Is it running?', 0)
   }
   if (answer.ok && answer.body !== null) return answer.body
-  throw new Trouble(wordsFor(answer.status, answer.body), answer.status, answer.body)
+  throw new ApiError(messageFor(answer.status, answer.body), answer.status, answer.body)
 }
 
-const wordsFor = (status, body) => {
-  if (status === 401) return 'The link has changed. Open the one that “npx aetheel status” prints.'
-  const said = body?.why ?? body?.reason ?? body?.error
-  if (typeof said === 'string' && said !== '') return said
-  if (status === 404) return 'This gateway does not have that.'
-  return `The gateway could not do that (${status}).`
+const messageFor = (status, body) => {
+  if (status === 401) return 'The link has changed. Run “npx aetheel status” to get the new one.'
+  const reason = body?.why ?? body?.reason ?? body?.error
+  if (typeof reason === 'string' && reason !== '') return reason
+  if (status === 404) return 'Not found on this gateway.'
+  return `The request failed (${status}).`
 }
 
 /**
- * Comes back by itself, after growing pauses, and asks for what was missed.
+ * The event stream. Reconnects by itself with backoff, and catches up on missed events.
  * @param {{
  *   activity: (entry: object) => void,
  *   changed: (files: string[]) => void,      files of the workspace
@@ -55,7 +55,7 @@ const wordsFor = (status, body) => {
  *   state: (state: { type: 'connecting' | 'open' | 'offline' | 'locked', retryAt?: number }) => void,
  * }} listener
  */
-export const openLine = listener => {
+export const createEventStream = listener => {
   /** @type {EventSource | null} */
   let source = null
   let last = null
@@ -87,7 +87,7 @@ export const openLine = listener => {
       const status = parsed(event.data)
       if (status !== null) listener.status(status)
     })
-    // The browser would try again by itself, but not after a refusal, and not sooner when it is asked to.
+    // EventSource would reconnect by itself, but not after an HTTP error, and not on demand.
     opening.onerror = () => {
       opening.close()
       if (source === opening) lost()
@@ -97,7 +97,7 @@ export const openLine = listener => {
   const lost = async () => {
     source = null
     const locked = await tokenIsRefused()
-    if (source !== null) return // someone was in a hurry meanwhile
+    if (source !== null) return // reconnected in the meantime
     const pause = Math.min(firstPauseMs * 2 ** failures, longestPauseMs) * (0.7 + Math.random() * 0.6)
     failures += 1
     clearTimeout(timer)
@@ -125,7 +125,7 @@ const parsed = data => {
   try {
     return JSON.parse(data)
   } catch {
-    return null // not ours
+    return null // not JSON
   }
 }
 
@@ -133,6 +133,6 @@ const tokenIsRefused = async () => {
   try {
     return (await fetch('/', { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(2000) })).status === 401
   } catch {
-    return false // nobody answers at all
+    return false // no response at all
   }
 }

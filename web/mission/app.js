@@ -1,10 +1,10 @@
-// Mission Control: which page the address names, the frame around it, and the line's state.
+// Mission Control: shows the page named by the address, and the frame around it.
 import { render } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { addressOf, readAddress } from './address.js'
-import { ask } from './api.js'
-import { openFrame } from './frame.js'
-import { connect, followLine } from './live.js'
+import { getJson } from './api.js'
+import { createFrame } from './frame.js'
+import { connect, onConnection } from './live.js'
 import { EventPanel } from './pages/event.js'
 import { addStyles, Confirm, html, Notice, Skeleton } from './ui.js'
 
@@ -15,7 +15,7 @@ const page = (title, module, styles = []) => ({
   load: () => Promise.all([module(), ...styles.map(addStyles)]).then(([loaded]) => loaded),
 })
 
-/** Loaded when they are first opened, each with the styles that not all need. */
+/** Loaded when first opened, each with the styles that only it needs. */
 const pages = {
   overview: page('Overview', () => import('./pages/overview.js')),
   chat: page('Chat', () => import('./pages/chat.js'), ofChat),
@@ -35,7 +35,7 @@ const pages = {
 }
 const loaded = new Map()
 
-/** The page that the address names, and the event that lies open over it. */
+/** The page in the address, and the event that is open over it. */
 const readShown = () => {
   const { page, event } = readAddress()
   return { page: Object.hasOwn(pages, page) ? page : 'overview', event }
@@ -50,15 +50,15 @@ const useAddress = () => {
         return next.page === before.page && next.event === before.event ? before : next
       })
     addEventListener('hashchange', moved)
-    moved() // it may have changed between the first drawing and now
+    moved() // it may have changed since the first rendering
     return () => removeEventListener('hashchange', moved)
   }, [])
   return address
 }
 
-/** A browser does not ask again for a module that it could not get, unless the whole page is new. What is typed is kept over that. */
-const beginAgain = async () => {
-  const isThere = await fetch('/', { method: 'HEAD', cache: 'no-store' }).catch(() => null) // else there would be no page at all
+/** Browsers retry a failed module only after a reload. Unsaved input survives that. */
+const reloadPage = async () => {
+  const isThere = await fetch('/', { method: 'HEAD', cache: 'no-store' }).catch(() => null) // a reload while the gateway is down would lose the page
   if (isThere?.ok) location.reload()
 }
 
@@ -68,7 +68,7 @@ const Page = () => {
   const [first] = useState(page)
   const [moved, setMoved] = useState(false)
   const [failed, setFailed] = useState(null)
-  const trouble = failed?.page === page ? failed.trouble : null // another one may be here by now
+  const trouble = failed?.page === page ? failed.trouble : null // another page may be open by now
   const View = loaded.get(page)
 
   const load = () => {
@@ -79,21 +79,24 @@ const Page = () => {
       .catch(() => setFailed({ page, trouble: new Error('This page could not be loaded. Is the gateway running?') }))
       .finally(() => setLoads(loads => loads + 1))
   }
-  // Before the first painting: the data is waited for.
+  // Before the first paint, so that the data is requested as early as possible.
   useLayoutEffect(() => {
     frame.showPage(page, pages[page].title)
     if (page !== first) setMoved(true)
     if (!loaded.has(page)) load()
   }, [page])
-  useEffect(() => (trouble === null ? undefined : followLine(({ again }) => again && beginAgain())), [trouble])
+  useEffect(
+    () => (trouble === null ? undefined : onConnection(({ reconnected }) => reconnected && reloadPage())),
+    [trouble],
+  )
   useEffect(() => {
-    // Whoever went to another page is at its beginning; whoever has just come stays where the browser put them.
-    // A page that has put the focus somewhere knows better.
+    // After a navigation the focus goes to the heading, unless the page has put it somewhere itself. On the first load it stays where
+    // the browser put it.
     if (View && moved && !place.contains(document.activeElement))
       document.querySelector('#page h1')?.focus({ preventScroll: true })
   }, [View])
 
-  if (trouble !== null) return html`<${Notice} trouble=${trouble} retry=${beginAgain} />`
+  if (trouble !== null) return html`<${Notice} trouble=${trouble} retry=${reloadPage} />`
   return View ? html`<${View} key=${page} />` : html`<${Skeleton} rows=${5} />`
 }
 
@@ -109,26 +112,26 @@ const Over = () => {
 }
 
 const place = document.getElementById('page')
-const frame = openFrame({ retry: connect })
-followLine(frame.showLine)
+const frame = createFrame({ retry: connect })
+onConnection(frame.showConnection)
 const begin = () => {
   place.replaceChildren()
   render(html`<${Page} />`, place)
   render(html`<${Over} />`, document.getElementById('over'))
 }
 const opened = readShown().page
-// The bones of the document stand until then: to draw others in their place would only take time.
+// The skeleton in index.html is shown until then; rendering another one would only take time.
 pages[opened]
   .load()
   .then(module => loaded.set(opened, module.Page))
-  .catch(() => {}) // the page finds the same, and says so
+  .catch(() => {}) // the page runs into the same error and shows it
   .finally(begin)
-// Only what this gateway has is listed; another one may answer after a restart.
-followLine(({ type }) => {
+// Sub-agents are listed only if this gateway has them; that may change with a restart.
+onConnection(({ type }) => {
   if (type !== 'open') return
-  ask('/api/agents').then(
+  getJson('/api/agents').then(
     () => frame.reveal('agents'),
-    () => {}, // it has none
+    () => {}, // this gateway has none
   )
 })
 connect()

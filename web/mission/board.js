@@ -1,15 +1,15 @@
-// The order of the tasks in a column, and what must change so that one stands at a certain place in it.
+// The order of tasks in a column, and the changes that move a task to a certain place.
 
-/** Without an order of its own a task stands where it was made. */
+/** A task without an explicit order is sorted by its creation time. */
 const orderOf = ({ order, createdAt }) => order ?? (Date.parse(createdAt) || 0)
 
-/** The tasks of a column from top to bottom; of two with the same order the one that is first in the file. */
+/** The tasks of a column from top to bottom; ties are broken by their order in the file. */
 export const columnOf = (tasks, status) =>
   tasks.filter(task => task.status === status).sort((a, b) => orderOf(a) - orderOf(b))
 
 /**
- * The changes that bring `task` to `index` of the column, counted without it. Mostly it is one: an order between its neighbours.
- * Where there is no number left between them, the column is numbered anew.
+ * The changes that move `task` to `index` of the column (not counting itself). Usually one: an order between its neighbours.
+ * If there is no number left between them, the whole column is renumbered.
  * @returns {{ id: string, change: { status?: string, order?: number } }[]}
  */
 export const placing = (tasks, task, status, index, now) => {
@@ -25,7 +25,7 @@ export const placing = (tasks, task, status, index, now) => {
   }))
 }
 
-/** Null: there is no number between the two. At the end it is not after what is made from now on. */
+/** Null: there is no number between the two. At the end of the column, the order stays before tasks created later. */
 const between = (before, after, now) => {
   if (before === undefined && after === undefined) return now
   if (before === undefined) return orderOf(after) - 1000

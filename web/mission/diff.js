@@ -1,11 +1,11 @@
-// Texts compared line by line: what changed, how it is shown, and two changes of the same text put together.
+// Line diffs: computing, showing and merging them.
 
-/** Texts that differ in more lines than this are taken as one replaced by the other: bounds time and memory. */
+/** Texts that differ in more lines than this count as completely replaced; bounds time and memory. */
 const mostSteps = 1000
 const context = 3
 
 /**
- * @typedef {{ from: number, to: number, lines: string[] }} Hunk lines `from` to `to` (without it) become these
+ * @typedef {{ from: number, to: number, lines: string[] }} Hunk lines `from` (inclusive) to `to` (exclusive) become these
  * @param {string} before @param {string} after @returns {Hunk[]}
  */
 export const lineDiff = (before, after) => hunksBetween(before.split('\n'), after.split('\n'))
@@ -23,8 +23,8 @@ export const applied = (text, hunks) => {
 }
 
 /**
- * What became of `base` on both sides, together; null: both have changed the same lines. Lines that both added at the same place are
- * all kept, mine first: to some files everybody appends.
+ * Three-way merge; null: both sides changed the same lines. If both added lines at the same place, all are kept, mine first,
+ * because several writers append to some of the files.
  * @returns {string | null}
  */
 export const merged = (base, mine, theirs) => {
@@ -46,9 +46,9 @@ export const merged = (base, mine, theirs) => {
   return applied(base, hunks)
 }
 
-/** As `diff -u` shows it, without the names of the files. */
+/** A unified diff, as `diff -u` prints it, without the file names. */
 export const unified = (before, after) => {
-  // With their ends, so that a missing last line break shows too.
+  // Lines include their line breaks, so that a missing one at the end of the file shows too.
   const old = linesWithEnds(before)
   const shown = []
   let shift = 0
@@ -73,10 +73,10 @@ const signed = (sign, lines) =>
   lines.map(line =>
     line.endsWith('\n') ? `${sign}${line.slice(0, -1)}` : `${sign}${line}\n\\ No newline at end of file`,
   )
-/** Counted from 1; an empty range names the line before it. */
+/** Line numbers start at 1; an empty range names the line before it. */
 const range = (from, size) => (size === 1 ? `${from + 1}` : `${size === 0 ? from : from + 1},${size}`)
 
-/** Those whose surroundings would overlap are shown as one. */
+/** Hunks whose context lines would overlap are shown together. */
 const groupsOf = hunks => {
   const groups = []
   for (const hunk of hunks) {
@@ -102,11 +102,11 @@ const together = (a, b) => {
   if (from !== b.from || to !== b.to) return null
   const { start, end, endAfter } = difference(a.lines, b.lines)
   if (start === end && start === endAfter) return a
-  // What both have added, such as the empty line behind, is added once.
+  // Lines that both sides added, such as a trailing empty line, are added once.
   return isInsertion(a) ? { from, to, lines: [...a.lines.slice(0, end), ...b.lines.slice(start)] } : null
 }
 
-/** Where two lists begin to differ, and where each of them has ended doing so. */
+/** Where two lists start to differ, and where the difference ends in each of them. */
 const difference = (before, after) => {
   let start = 0
   let end = before.length
@@ -134,26 +134,26 @@ const hunksBetween = (before, after) => {
   return hunks
 }
 
-/** Myers' algorithm: the pairs of lines that both have, in order. None when the way there is too long. */
+/** Myers' algorithm: the pairs of common lines, in order. Empty if the edit script is too long. */
 const common = (a, b) => {
   const furthest = new Int32Array(2 * mostSteps + 3)
   const middle = mostSteps + 1
   const steps = []
   for (let step = 0; step <= mostSteps; step += 1) {
-    // Only what the way back can ask for.
+    // Only the part that the backtracking needs.
     steps.push(furthest.slice(middle - step - 1, middle + step + 2))
     for (let k = -step; k <= step; k += 2) {
       const [left, right] = [furthest[middle + k - 1], furthest[middle + k + 1]]
       let x = k === -step || (k !== step && left < right) ? right : left + 1
       while (x < a.length && x - k < b.length && a[x] === b[x - k]) x += 1
       furthest[middle + k] = x
-      if (x >= a.length && x - k >= b.length) return wayBack(steps, a.length, b.length)
+      if (x >= a.length && x - k >= b.length) return backtrack(steps, a.length, b.length)
     }
   }
   return []
 }
 
-const wayBack = (steps, endX, endY) => {
+const backtrack = (steps, endX, endY) => {
   const pairs = []
   let x = endX
   let y = endY

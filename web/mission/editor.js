@@ -1,12 +1,12 @@
-// The editor of the agent's files: what is typed is kept, what would change is shown, and nobody's change is overwritten unseen.
+// The editor for the agent's files: keeps unsaved edits, shows a diff, and never overwrites someone else's change unseen.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { sizeOf } from '../chat/files.js'
-import { ask, tell } from './api.js'
+import { getJson, sendJson } from './api.js'
 import { merged, unified } from './diff.js'
-import { draftOf, followDraft, isChanged, keepDraft, met, standing, toSave } from './drafts.js'
-import { followLine, useFiles } from './live.js'
+import { draftOf, fileState, followDraft, isChanged, reconciled, saveDraft, textToSave } from './drafts.js'
+import { count, exactTime, plural } from './format.js'
+import { onConnection, useFiles } from './live.js'
 import { Card, html, Notice, Skeleton, toast } from './ui.js'
-import { exactTime, plural } from './words.js'
 
 const mostBytes = 1024 * 1024
 const encoder = new TextEncoder()
@@ -16,11 +16,11 @@ const encoder = new TextEncoder()
  *   name: string,
  *   title?: string,
  *   about?: any,
- *   room?: number | null,      how much of it the agent is given
+ *   room?: number | null,      how many bytes of it the agent gets
  *   onSaved?: () => void,
  *   acts?: (file: { base: object, changed: boolean }) => any,
- *   locked?: any,      it is only to be read, and this is said about it
- *   children?: any,      what the gateway makes of it
+ *   locked?: any,      read-only, with this note
+ *   children?: any,      how the gateway interprets the file
  * }} props
  */
 export const Editor = ({ name, title = name, about, room = null, onSaved, acts, locked, children }) => {
@@ -29,7 +29,7 @@ export const Editor = ({ name, title = name, about, room = null, onSaved, acts, 
     setReviewing(false)
     onSaved?.()
   })
-  const { draft, trouble, busy, came } = file
+  const { draft, trouble, busy, reloadedAt } = file
   const conflict = useRef(null)
   const changed = draft !== null && isChanged(draft)
   const bytes = draft === null ? 0 : encoder.encode(draft.mine).length
@@ -37,9 +37,9 @@ export const Editor = ({ name, title = name, about, room = null, onSaved, acts, 
   const save = () => {
     if (draft === null || locked || busy) return
     if (draft.theirs !== null) return conflict.current?.focus()
-    if (bytes > mostBytes) return toast(`The text is longer than ${sizeOf(mostBytes)}.`, 'bad')
+    if (bytes > mostBytes) return toast(`The file is larger than ${sizeOf(mostBytes)}.`, 'bad')
     if (changed) file.save()
-    else toast('There is nothing to save.')
+    else toast('No changes to save.')
   }
   const latest = useRef(save)
   latest.current = save
@@ -55,7 +55,7 @@ export const Editor = ({ name, title = name, about, room = null, onSaved, acts, 
   if (draft === null)
     return trouble === null
       ? html`<${Skeleton} rows=${4} />`
-      : html`<h2>${title}</h2><${Notice} trouble=${trouble} retry=${file.look} />`
+      : html`<h2>${title}</h2><${Notice} trouble=${trouble} retry=${file.reload} />`
   return html`
     <section class="editor card" aria-label=${title}>
       <div class="editor-head">
@@ -72,8 +72,8 @@ export const Editor = ({ name, title = name, about, room = null, onSaved, acts, 
             readonly=${Boolean(locked)} value=${draft.mine} onInput=${event => file.type(event.target.value)}></textarea>`
       }
       <div class="editor-foot">
-        <p class="grow quiet"><${Size} bytes=${bytes} room=${room} />${draft.base.version === null ? ' · not there yet: saving makes it' : ''}
-          <span role="status">${came === null ? '' : ` · changed at ${exactTime(came)}, and shown as it is now`}</span></p>
+        <p class="grow quiet"><${Size} bytes=${bytes} room=${room} />${draft.base.version === null ? ' · does not exist yet; saving creates it' : ''}
+          <span role="status">${reloadedAt === null ? '' : ` · updated on disk at ${exactTime(reloadedAt)} and reloaded`}</span></p>
         ${
           !locked &&
           html`<div class="acts">
@@ -87,28 +87,28 @@ export const Editor = ({ name, title = name, about, room = null, onSaved, acts, 
     </section>`
 }
 
-/** One file: what stands in it, what is typed, and what becomes of both. */
+/** One file: its content on disk, the unsaved edit, and their reconciliation. */
 const useFile = (name, onSaved) => {
   const [draft, setDraft] = useState(() => draftOf(name))
-  const [state, setState] = useState({ trouble: null, busy: false, came: null })
-  // What is on its way decides by what is there when it comes back.
+  const [state, setState] = useState({ trouble: null, busy: false, reloadedAt: null })
+  // Responses are handled with the state at the time they arrive.
   const now = useRef({ draft, run: 0, saving: false, again: false })
   const change = next => {
     now.current.draft = next
-    keepDraft(name, next)
+    saveDraft(name, next)
     setDraft(next)
   }
   const say = more => setState(before => ({ ...before, ...more }))
 
-  const meet = found => {
+  const onFileLoaded = found => {
     const before = now.current.draft
-    const next = met(before, standing(found))
+    const next = reconciled(before, fileState(found))
     if (before !== null && next.base.version !== before.base.version && next.mine !== before.mine)
-      say({ came: Date.now() })
+      say({ reloadedAt: Date.now() })
     change(next)
   }
-  const look = async () => {
-    // In the middle of a save it would be taken for somebody else's.
+  const reload = async () => {
+    // During a save, our own change would look like someone else's.
     if (now.current.saving) {
       now.current.again = true
       return
@@ -116,54 +116,54 @@ const useFile = (name, onSaved) => {
     now.current.run += 1
     const run = now.current.run
     try {
-      const found = await ask(`/api/file?name=${encodeURIComponent(name)}`)
+      const found = await getJson(`/api/file?name=${encodeURIComponent(name)}`)
       if (run !== now.current.run) return
       say({ trouble: null })
-      meet(found)
+      onFileLoaded(found)
     } catch (trouble) {
-      // A line that is lost has a banner of its own.
+      // A lost connection already has a banner.
       if (run === now.current.run && (trouble.status !== 0 || now.current.draft === null)) say({ trouble })
     }
   }
   const save = async () => {
     const sent = now.current.draft
-    now.current.run += 1 // what is on its way was there before
+    now.current.run += 1 // a pending request predates the save
     now.current.saving = true
-    say({ busy: true, trouble: null, came: null })
+    say({ busy: true, trouble: null, reloadedAt: null })
     try {
-      const { version, change: made } = await tell('/api/file', {
+      const { version, change: made } = await sendJson('/api/file', {
         name,
-        text: toSave(sent),
+        text: textToSave(sent),
         version: sent.base.version,
       })
-      const { mine } = draftOf(name) ?? now.current.draft // the file may be open in another editor by now
+      const { mine } = draftOf(name) ?? now.current.draft // the file may be open in a newer editor by now
       change({ base: { ...sent.base, text: sent.mine, version }, mine, theirs: null })
-      toast(`${name} is saved.`, 'good', undoOf(made))
+      toast(`${name} saved.`, 'good', undoOf(made))
       onSaved()
     } catch (trouble) {
-      if (trouble.status === 409 && typeof trouble.answer?.text === 'string') meet(trouble.answer)
+      if (trouble.status === 409 && typeof trouble.answer?.text === 'string') onFileLoaded(trouble.answer)
       else say({ trouble })
     }
     now.current.saving = false
     say({ busy: false })
     if (now.current.again) {
       now.current.again = false
-      look()
+      reload()
     }
   }
   const discard = () => {
     const before = now.current.draft
     change({ ...before, mine: before.base.text, theirs: null })
-    toast('What you typed is put away.', 'good', {
-      label: 'Bring it back',
-      run: () => change(met(before, now.current.draft.base)),
+    toast('Changes discarded.', 'good', {
+      label: 'Undo',
+      run: () => change(reconciled(before, now.current.draft.base)),
     })
-    look()
+    reload()
   }
 
   useEffect(() => {
-    look()
-    const unfollow = followLine(({ again }) => again && look())
+    reload()
+    const unfollow = onConnection(({ reconnected }) => reconnected && reload())
     const unfollowDraft = followDraft(name, next => {
       if (next === null || next === now.current.draft) return
       now.current.draft = next
@@ -176,24 +176,24 @@ const useFile = (name, onSaved) => {
     }
   }, [])
   const folder = name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : name
-  useFiles(files => files.some(file => file === name || file === folder) && look())
+  useFiles(files => files.some(file => file === name || file === folder) && reload())
 
   const type = mine => {
-    if (state.came !== null) say({ came: null })
+    if (state.reloadedAt !== null) say({ reloadedAt: null })
     change({ ...now.current.draft, mine })
   }
-  return { draft, ...state, look, save, discard, change, type }
+  return { draft, ...state, reload, save, discard, change, type }
 }
 
-/** Of a change that was too large its texts are not kept. */
+/** A change that was too large cannot be undone: its texts are not stored. */
 export const undoOf = change =>
   change === null || change.diff.startsWith('(too large')
     ? undefined
     : {
         label: 'Undo',
         run: async () => {
-          await tell('/api/memory', { undo: change.id })
-          toast('Undone.')
+          await sendJson('/api/memory', { undo: change.id })
+          toast('Change undone.')
         },
       }
 
@@ -202,20 +202,20 @@ const Conflict = ({ name, draft, decide, focus }) => {
   const both = theirs.version === null ? null : merged(base.text, mine, theirs.text)
   const take = () => {
     decide({ base: theirs, mine: theirs.text, theirs: null })
-    toast('What stands on the disk is taken.', 'good', {
-      label: 'Bring mine back',
+    toast('Loaded the version on disk.', 'good', {
+      label: 'Restore mine',
       run: () => decide({ base: theirs, mine, theirs: null }),
     })
   }
   return html`
     <${Card} class="conflict">
-      <div role="alert"><h3 tabindex="-1" ref=${focus}>${name} was ${theirs.version === null ? 'removed' : 'changed'} meanwhile, by the agent or elsewhere.</h3>
-        <p class="quiet">Nothing of yours is lost. ${both === null ? 'Both have changed the same lines: choose one, and look at it again before you save.' : 'The two fit together.'}</p></div>
-      <${Diff} diff=${unified(base.text, theirs.text)} open=${true} label="What changed there" />
+      <div role="alert"><h3 tabindex="-1" ref=${focus}>${name} was ${theirs.version === null ? 'deleted' : 'changed'} on disk while you were editing.</h3>
+        <p class="quiet">Your edits are not lost. ${both === null ? 'Both versions change the same lines. Choose one, then review it before you save.' : 'The changes do not conflict and can be merged.'}</p></div>
+      <${Diff} diff=${unified(base.text, theirs.text)} open=${true} label="Changes on disk" />
       <div class="acts">
-        ${both !== null && html`<button type="button" class="button primary" onClick=${() => decide({ base: theirs, mine: both, theirs: null })}>Merge both</button>`}
+        ${both !== null && html`<button type="button" class="button primary" onClick=${() => decide({ base: theirs, mine: both, theirs: null })}>Merge</button>`}
         <button type="button" class="button" onClick=${() => decide({ base: theirs, mine, theirs: null })}>Keep mine</button>
-        <button type="button" class="button" onClick=${take}>Take theirs</button>
+        <button type="button" class="button" onClick=${take}>Use version on disk</button>
       </div>
     </${Card}>`
 }
@@ -223,19 +223,19 @@ const Conflict = ({ name, draft, decide, focus }) => {
 const Review = ({ draft }) => html`
   <div class="review">${
     isChanged(draft)
-      ? html`<${Diff} diff=${unified(draft.base.text, draft.mine)} open=${true} label="What you would change" />`
-      : html`<p class="empty">Nothing is changed.</p>`
+      ? html`<${Diff} diff=${unified(draft.base.text, draft.mine)} open=${true} label="Your changes" />`
+      : html`<p class="empty">No changes.</p>`
   }</div>`
 
-/** A unified diff, folded unless `open`. */
+/** A unified diff, collapsed unless `open`. */
 export const Diff = ({ diff, open, label }) => {
   const lines = diff.replace(/\n$/, '').split('\n')
   const added = lines.filter(line => line.startsWith('+')).length
   const removed = lines.filter(line => line.startsWith('-')).length
   return html`
     <details class="diff" open=${open}>
-      <summary>${label && `${label}: `}${plural(added, 'line')} more, ${removed} less</summary>
-      <pre tabindex="0" role="group" aria-label=${label ?? 'The change'}>${lines.map((line, place) => html`<span key=${place} class=${kindOf(line)}>${line}${'\n'}</span>`)}</pre>
+      <summary>${label && `${label}: `}${plural(added, 'line')} added, ${count(removed)} removed</summary>
+      <pre tabindex="0" role="group" aria-label=${label ?? 'Diff'}>${lines.map((line, place) => html`<span key=${place} class=${kindOf(line)}>${line}${'\n'}</span>`)}</pre>
     </details>`
 }
 
@@ -243,9 +243,9 @@ const kindOf = line => ({ '+': 'added', '-': 'removed', '@': 'hunk', '\\': 'hunk
 
 const Size = ({ bytes, room }) => {
   if (bytes > mostBytes)
-    return html`<strong class="too-much">${sizeOf(bytes)}: more than ${sizeOf(mostBytes)}, it cannot be saved</strong>`
+    return html`<strong class="too-much">${sizeOf(bytes)}: too large to save (${sizeOf(mostBytes)} at most)</strong>`
   if (room === null) return sizeOf(bytes)
   if (bytes > room)
-    return html`<strong class="too-much">${sizeOf(bytes)}, of which the agent is given ${sizeOf(room)}: shorten it</strong>`
-  return `${sizeOf(bytes)} of the ${sizeOf(room)} that the agent is given`
+    return html`<strong class="too-much">${sizeOf(bytes)}: the agent gets only ${sizeOf(room)} of it, so shorten it</strong>`
+  return `${sizeOf(bytes)} of ${sizeOf(room)}`
 }

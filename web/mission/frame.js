@@ -1,9 +1,9 @@
-// The frame around the pages: navigation, its drawer on narrow screens, and what is known of the line.
+// The frame around the pages: the navigation, its drawer on narrow screens, and the state of the connection.
 
 const byId = id => document.getElementById(id)
 
 /** @param {{ retry: () => void }} options */
-export const openFrame = ({ retry }) => {
+export const createFrame = ({ retry }) => {
   const nav = byId('nav')
   const menu = byId('menu')
   const shade = byId('shade')
@@ -27,7 +27,7 @@ export const openFrame = ({ retry }) => {
     menu.focus()
   })
   matchMedia('(width > 820px)').addEventListener('change', () => setDrawer(false))
-  // The address names the page, so that it cannot name a place in it.
+  // The hash names the page, so a link to an anchor on it would not work.
   byId('skip').addEventListener('click', event => {
     event.preventDefault()
     byId('main').focus()
@@ -35,30 +35,30 @@ export const openFrame = ({ retry }) => {
   byId('try-now').addEventListener('click', retry)
 
   let timer = 0
-  let lostBefore = false
-  const showLine = ({ type, retryAt }) => {
-    // While it is tried again all stays as it is: it would flicker, and be read out with each try.
-    if (type === 'connecting' && lostBefore) return
+  let isLost = false
+  const showConnection = ({ type, retryAt }) => {
+    // Nothing changes during a retry: it would flicker, and screen readers would announce every attempt.
+    if (type === 'connecting' && isLost) return
     clearInterval(timer)
-    lostBefore = type === 'offline' || type === 'locked'
-    document.body.dataset.line = type
+    isLost = type === 'offline' || type === 'locked'
+    document.body.dataset.connection = type
     const connection = byId('connection')
-    if (connection.textContent !== lineWords[type]) connection.textContent = lineWords[type]
-    byId('banner').hidden = !lostBefore
-    if (!lostBefore) return
+    if (connection.textContent !== connectionLabels[type]) connection.textContent = connectionLabels[type]
+    byId('banner').hidden = !isLost
+    if (!isLost) return
     const draw = () => {
       const seconds = Math.max(1, Math.round((retryAt - Date.now()) / 1000))
       byId('banner-text').textContent =
         type === 'locked'
-          ? 'The link has changed. Open the one that “npx aetheel status” prints.'
-          : `The line to the gateway is lost; what you see is from before. Trying again in ${seconds} s.`
+          ? 'The link has changed. Run “npx aetheel status” to get the new one.'
+          : `Disconnected from the gateway. This page may be out of date. Retrying in ${seconds} s.`
     }
     draw()
     timer = setInterval(draw, 1000)
   }
 
   return {
-    showLine,
+    showConnection,
     showPage(page, title) {
       document.title = `${title} · Aetheel`
       setDrawer(false)
@@ -73,4 +73,4 @@ export const openFrame = ({ retry }) => {
   }
 }
 
-const lineWords = { connecting: 'connecting', open: 'connected', offline: 'not connected', locked: 'locked' }
+const connectionLabels = { connecting: 'connecting', open: 'connected', offline: 'disconnected', locked: 'locked' }

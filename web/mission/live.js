@@ -1,12 +1,12 @@
-// What the pages share: the one line to the gateway, and answers that stay fresh.
+// Live data for the pages: the shared event stream, and resources that are refreshed when something changes.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { ask, openLine } from './api.js'
+import { createEventStream, getJson } from './api.js'
 
 const entryListeners = new Set()
 const statusListeners = new Set()
 const fileListeners = new Set()
-const lineListeners = new Set()
-/** The last answers, by path: a page that is opened again shows its own at once, and asks meanwhile. */
+const connectionListeners = new Set()
+/** The last responses by path: a page that is opened again shows them immediately while it reloads. */
 const answers = new Map()
 const mostAnswers = 50
 const remember = (path, data) => {
@@ -16,13 +16,13 @@ const remember = (path, data) => {
 }
 let wasOpen = false
 
-/** Tells of the line: connecting, open, offline, locked; `again` when it had been open before. */
-export const followLine = listener => {
-  lineListeners.add(listener)
-  return () => lineListeners.delete(listener)
+/** Reports the connection: connecting, open, offline, locked; `reconnected` if it had been open before. */
+export const onConnection = listener => {
+  connectionListeners.add(listener)
+  return () => connectionListeners.delete(listener)
 }
 
-const line = openLine({
+const stream = createEventStream({
   activity: entry => {
     for (const listener of entryListeners) listener(entry)
   },
@@ -33,37 +33,37 @@ const line = openLine({
     for (const listener of statusListeners) listener(status)
   },
   state: state => {
-    const again = state.type === 'open' && wasOpen
+    const reconnected = state.type === 'open' && wasOpen
     if (state.type === 'open') wasOpen = true
-    for (const listener of lineListeners) listener({ ...state, again })
+    for (const listener of connectionListeners) listener({ ...state, reconnected })
   },
 })
-export const connect = () => line.connect()
+export const connect = () => stream.connect()
 
-/** @param {(entry: any) => void} listener may change from one drawing to the next */
+/** @param {(entry: any) => void} listener may change between renders */
 export const useEntries = listener => useLatest(entryListeners, listener)
-/** @param {(files: string[]) => void} listener told of files of the workspace that have changed */
+/** @param {(files: string[]) => void} listener called with the workspace files that have changed */
 export const useFiles = listener => useLatest(fileListeners, listener)
 export const useStatus = listener => useLatest(statusListeners, listener)
 
 const useLatest = (listeners, listener) => {
   const latest = useRef(listener)
   latest.current = listener
-  // Before anything is asked for, so that nothing falls between the answer and the news.
+  // Before any request, so that no event is lost between the response and the subscription.
   useLayoutEffect(() => {
-    const told = what => latest.current(what)
-    listeners.add(told)
-    return () => listeners.delete(told)
+    const notify = what => latest.current(what)
+    listeners.add(notify)
+    return () => listeners.delete(notify)
   }, [])
 }
 
 /**
- * The answer of a path, asked again when the line comes back, after entries that `concerns` it and when a file that it is `from`
- * has changed.
- * @param {string | null} path null: nothing is asked
- * @param {{ concerns?: (entry: any) => boolean, from?: (file: string) => boolean, everyMs?: number }} [options]
+ * The data of an API path, loaded again after a reconnect, after activity that `refreshOn` accepts, and when a file that
+ * `refreshOnFile` accepts has changed.
+ * @param {string | null} path null: nothing is loaded
+ * @param {{ refreshOn?: (entry: any) => boolean, refreshOnFile?: (file: string) => boolean, everyMs?: number }} [options]
  */
-export const useAnswer = (path, { concerns = () => false, from = () => false, everyMs } = {}) => {
+export const useResource = (path, { refreshOn = () => false, refreshOnFile = () => false, everyMs } = {}) => {
   const [state, setState] = useState({ path, data: answers.get(path) ?? null, trouble: null })
   const current = useRef({ run: 0, shown: 0, timer: 0, path })
   current.current.path = path
@@ -75,18 +75,18 @@ export const useAnswer = (path, { concerns = () => false, from = () => false, ev
     const run = current.current.run
     let next
     try {
-      const data = await ask(asked)
+      const data = await getJson(asked)
       remember(asked, data)
       next = { path: asked, data, trouble: null }
     } catch (trouble) {
       next = { path: asked, data: answers.get(asked) ?? null, trouble }
     }
-    // What was asked later may be here already; what was not, may take its time.
+    // A newer response may be here already.
     if (run <= current.current.shown) return
     current.current.shown = run
     setState(next)
   }
-  /** Several entries in a row are one question. */
+  /** Several entries in a row cause one request. */
   const soon = () => {
     if (current.current.timer !== 0) return
     current.current.timer = setTimeout(() => {
@@ -95,27 +95,27 @@ export const useAnswer = (path, { concerns = () => false, from = () => false, ev
     }, 400)
   }
 
-  // Not after the painting, as an effect would: the sooner it is asked for, the sooner it is there.
+  // Before the paint, unlike useEffect: the sooner it is requested, the sooner it is there.
   useLayoutEffect(() => {
     load()
-    const unfollow = followLine(({ again }) => again && load())
+    const unfollow = onConnection(({ reconnected }) => reconnected && load())
     const timer = everyMs === undefined ? 0 : setInterval(() => document.hidden || load(), everyMs)
     return () => {
-      current.current.shown = current.current.run // what is still on its way is for nobody
+      current.current.shown = current.current.run // pending responses are dropped
       clearTimeout(current.current.timer)
       current.current.timer = 0
       clearInterval(timer)
       unfollow()
     }
   }, [path])
-  useEntries(entry => concerns(entry) && soon())
-  useFiles(files => files.some(from) && soon())
+  useEntries(entry => refreshOn(entry) && soon())
+  useFiles(files => files.some(refreshOnFile) && soon())
 
   const shown = state.path === path ? state : { data: answers.get(path) ?? null, trouble: null }
   const change = data => {
     remember(path, data)
     setState({ path, data, trouble: null })
-    // What is on its way was asked before, and is asked again.
+    // A pending request predates this change: its response is dropped, and the data loaded again.
     if (current.current.shown === current.current.run) return
     current.current.shown = current.current.run
     load()
@@ -123,7 +123,7 @@ export const useAnswer = (path, { concerns = () => false, from = () => false, ev
   return { data: shown.data, trouble: shown.trouble, load, change }
 }
 
-/** Draws again as time goes by. */
+/** Renders again as time passes. */
 export const useNow = (everyMs = 15_000) => {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {

@@ -1,12 +1,12 @@
-// A plot by day, drawn by uPlot in the colours of the page; what stands at the pointer is written above it as text.
+// A chart by day, drawn by uPlot in the colours of the page; the values at the pointer are shown above it as text.
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { dayName } from './format.js'
 import { addStyles, html } from './ui.js'
-import { dayName } from './words.js'
 
 const height = 190
 
 let library = null
-/** Loaded with the first plot, so that the other pages do not carry it. */
+/** Loaded with the first chart, so that the other pages do not have to. */
 const loadLibrary = () => {
   library ??= Promise.all([import('uplot'), addStyles('/vendor/uplot.css')]).then(([module]) => module.default)
   return library
@@ -16,7 +16,7 @@ const loadLibrary = () => {
  * @param {{
  *   label: string, days: string[], write: (value: number) => string, stacked?: boolean, whole?: boolean, bad?: string | null,
  *   series: { name: string, values: (number | null)[] }[],
- * }} props `bad` names the series that has the colour of failures; `whole`: there are no halves
+ * }} props `bad` names the series in the colour of failures; `whole`: integers only
  */
 export const Plot = ({ label, days, series, write, stacked = false, whole = false, bad = null }) => {
   const place = useRef(null)
@@ -50,7 +50,7 @@ export const Plot = ({ label, days, series, write, stacked = false, whole = fals
         resized.observe(box)
       },
       () => {
-        library = null // the next plot tries again
+        library = null // the next chart tries again
         if (!gone) setFailed(true)
       },
     )
@@ -71,11 +71,11 @@ export const Plot = ({ label, days, series, write, stacked = false, whole = fals
           <span key=${index} class="legend-item"><span class="swatch ${name === bad ? 'swatch-bad' : `swatch-${index}`}"></span>${series.length > 1 || name !== 'all' ? `${name} ` : ''}<strong>${values[shown] === null || values[shown] === undefined ? '–' : write(values[shown])}</strong></span>`,
       )}
     </p>
-    ${failed && html`<p class="empty">The plot could not be loaded.</p>`}
-    <div ref=${place} class="plot" role="img" aria-label=${`${label}. The table below has the sums.`}></div>`
+    ${failed && html`<p class="empty">The chart could not be loaded.</p>`}
+    <div ref=${place} class="plot" role="img" aria-label=${`${label}. The table below has the totals.`}></div>`
 }
 
-/** Stacked, each series carries all below it; the tallest is drawn first. */
+/** When stacked, each series includes those below it; the tallest is drawn first. */
 const dataOf = (days, series, stacked) => {
   const heights = series.map(({ values }, place) =>
     stacked
@@ -132,14 +132,14 @@ const optionsOf = (uPlot, place, { days, series, write, stacked, whole, bad, at,
     ],
     series: [{}, ...lines.reverse()],
     hooks: {
-      // Drawn anew with new figures, while the pointer stands where it was.
+      // Redrawn with new data while the pointer has not moved.
       ready: [plot => at !== null && plot.setCursor({ left: plot.valToPos(at, 'x'), top: 0 })],
       setCursor: [({ cursor }) => setAt(cursor.idx ?? null)],
     },
   }
 }
 
-/** A canvas does not know our variables; an element does. */
+/** A canvas cannot resolve CSS variables; an element can. */
 const colourOf = (place, name) => {
   const probe = document.createElement('span')
   probe.style.color = `var(${name})`

@@ -1,9 +1,9 @@
-// One record in a form. What is typed is never lost: not by Escape, not by a refusal, not by somebody who writes at the same time.
+// A form for one record. Input is never lost: not by Escape, not by an error, not by someone else’s edit at the same time.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { keep, recall } from './kept.js'
+import { readStored, writeStored } from './storage.js'
 import { Dialog, html, toast } from './ui.js'
 
-/** @typedef {{ name: string, label: string, kind?: 'line' | 'long' | 'tags' | 'choice' | 'day', most?: number, required?: boolean, hint?: string, choices?: [string, string][], known?: string[], seldom?: boolean }} Field `seldom`: shown when asked for */
+/** @typedef {{ name: string, label: string, kind?: 'line' | 'long' | 'tags' | 'choice' | 'day', most?: number, required?: boolean, hint?: string, choices?: [string, string][], known?: string[], seldom?: boolean }} Field `seldom`: under “More” */
 
 const asText = (field, value) => (field.kind === 'tags' ? (value ?? []).join(', ') : (value ?? ''))
 const fromText = (field, text) =>
@@ -12,13 +12,13 @@ const isEmpty = text => text.trim() === ''
 
 /**
  * @param {{ title: string, fields: Field[], records: any, item: any, start?: object, what: string, add?: string, onClose: () => void, children?: any }} props
- * `item` is what is changed, or null for a new one, which begins as `start`; then `records` needs no more than its path and `add`
+ * `item` is the record to edit, or null for a new one, which starts as `start`; then `records` needs only its path and `add`
  */
 export const RecordForm = ({ title, fields, records, item, start = {}, what, add = 'Add', onClose, children }) => {
   const key = `${records.path}:${item?.id ?? 'new'}`
-  const [draft] = useState(() => recall(key))
+  const [draft] = useState(() => readStored(key))
   const [values, setValues] = useState(() => draft?.values ?? textsOf(fields, item ?? start))
-  // As the owner has last seen it: what they send is what differs from that.
+  // The record as the owner last saw it: only the differences are sent.
   const [base, setBase] = useState(() => draft?.base ?? item ?? start)
   const [theirs, setTheirs] = useState({})
   const [gone, setGone] = useState(false)
@@ -32,16 +32,16 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
     [],
   )
   const place = useRef(null)
-  /** As it is now, also for what began a while ago. */
+  /** The current state, for callbacks created earlier. */
   const now = useRef(null)
   now.current = { values, base }
 
   const touched = fields.filter(field => values[field.name] !== asText(field, base[field.name]))
-  // Not after the painting: Escape may be faster.
-  useLayoutEffect(() => keep(key, touched.length > 0 ? { values, base } : null), [values, base])
+  // Before the paint: Escape may be faster.
+  useLayoutEffect(() => writeStored(key, touched.length > 0 ? { values, base } : null), [values, base])
 
-  /** The record is different now: what the owner has not touched follows, for the rest they decide. */
-  const meet = record => {
+  /** The record has changed: untouched fields are updated; for the others the owner decides. */
+  const onRecordChange = record => {
     const { values, base } = now.current
     const [nextValues, nextBase, nextTheirs] = [{ ...values }, { ...base }, {}]
     for (const field of fields) {
@@ -62,7 +62,7 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
   useLayoutEffect(() => {
     if (item === null || busy.current || records.answer.data === null) return
     setGone(current === undefined)
-    if (current !== undefined) meet(current)
+    if (current !== undefined) onRecordChange(current)
   }, [current])
 
   const save = async () => {
@@ -82,12 +82,12 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
     try {
       await save()
       toast(item === null || gone ? 'Added.' : 'Saved.')
-      // Closed meanwhile, it may be open again, with more in it by now.
-      if (here.current || JSON.stringify(recall(key)?.values) === JSON.stringify(values)) keep(key, null)
+      // The form may have been closed and opened again, with newer input.
+      if (here.current || JSON.stringify(readStored(key)?.values) === JSON.stringify(values)) writeStored(key, null)
       if (here.current) onClose()
     } catch (problem) {
       if (problem.status === 409 && problem.answer?.item) {
-        if (!meet(problem.answer.item)) setTrouble(problem)
+        if (!onRecordChange(problem.answer.item)) setTrouble(problem)
       } else if (problem.status === 404 && item !== null) setGone(true)
       else setTrouble(problem)
       if (!here.current) toast(problem.message, 'bad')
@@ -109,22 +109,22 @@ export const RecordForm = ({ title, fields, records, item, start = {}, what, add
     place.current.querySelector('[name]')?.focus()
   }
   const cancel = () => {
-    keep(key, null)
+    writeStored(key, null)
     onClose()
   }
-  const action = gone ? 'Add it again' : item === null ? add : 'Save'
+  const action = gone ? 'Add again' : item === null ? add : 'Save'
   const drawn = field => html`
     <${Field} key=${field.name} field=${field} value=${values[field.name]} set=${text => setValues({ ...values, [field.name]: text })} />
     ${field.name in theirs && html`<${Clash} field=${field} theirs=${theirs[field.name]} decide=${mine => decide(field, mine)} />`}`
   const seldom = fields.filter(field => field.seldom)
-  // Once: it must not fold under the hands of who empties a field again.
+  // Decided once: it must not collapse while a field in it is being cleared.
   const [unfolded] = useState(() => seldom.some(field => touched.includes(field)))
   return html`
     <${Dialog} label=${title} class="form-dialog" onClose=${onClose}>
       <form class="form" onSubmit=${submit} ref=${place}>
         <h2>${title}</h2>
-        ${draft && touched.length > 0 && html`<p class="kept quiet">What you wrote last time is still here. <button type="button" class="link-button" onClick=${startOver}>Start over</button></p>`}
-        ${gone && html`<div class="notice" role="alert"><span>Somebody has removed this ${what} meanwhile. What you wrote is still here.</span></div>`}
+        ${draft && touched.length > 0 && html`<p class="kept quiet">Your unsaved changes from last time were restored. <button type="button" class="link-button" onClick=${startOver}>Start over</button></p>`}
+        ${gone && html`<div class="notice" role="alert"><span>This ${what} was deleted in the meantime. Your changes are still here.</span></div>`}
         ${fields.filter(field => !field.seldom).map(drawn)}
         ${
           seldom.length > 0 &&
@@ -168,11 +168,11 @@ const Clash = ({ field, theirs, decide }) => {
   const words = field.choices?.find(([one]) => one === text)?.[1] ?? text
   return html`
     <div class="clash" role="alert">
-      <p>Meanwhile somebody else wrote for ${field.label}:</p>
-      <blockquote dir="auto">${isEmpty(words) ? '(nothing)' : words}</blockquote>
+      <p>Someone else has changed ${field.label} to:</p>
+      <blockquote dir="auto">${isEmpty(words) ? '(empty)' : words}</blockquote>
       <div class="acts">
         <button type="button" class="button small" onClick=${() => decide(true)}>Keep mine</button>
-        <button type="button" class="button small" onClick=${() => decide(false)}>Take theirs</button>
+        <button type="button" class="button small" onClick=${() => decide(false)}>Use theirs</button>
       </div>
     </div>`
 }

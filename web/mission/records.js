@@ -1,18 +1,18 @@
-// What the pages of facts, tasks and finds share: their records, looking for some, and taking one away with a way back.
+// Shared by the pages of facts, tasks and content items: loading records, filtering them, and deleting one with undo.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { discard, tell } from './api.js'
-import { useAnswer } from './live.js'
+import { sendDelete, sendJson } from './api.js'
+import { useResource } from './live.js'
 import { Ago, html, toast } from './ui.js'
 
-/** How many are drawn at once. */
+/** How many are shown at first, and added by “Show more”. */
 const pageSize = 60
 
 /**
- * The records of a path, kept fresh with their file. Each order resolves when the page has the new state; `change` rejects with a
- * Trouble of status 409 and `answer.item` when a field of `was` is not so any more.
+ * The records of a path, refreshed when their file changes. Each call resolves when the page has the new state; `change` rejects with
+ * an ApiError of status 409 and `answer.item` if a field no longer has the value in `was`.
  */
 export const useRecords = (path, file) => {
-  const answer = useAnswer(path, { from: name => name === file })
+  const answer = useResource(path, { refreshOnFile: name => name === file })
   const [removed, setRemoved] = useState(null)
   const at = id => `${path}?id=${encodeURIComponent(id)}`
   const after = async order => {
@@ -26,45 +26,45 @@ export const useRecords = (path, file) => {
     path,
     answer,
     items: answer.data?.items ?? [],
-    add: fields => after(tell(path, fields)),
-    change: (id, change, was) => after(tell(at(id), { change, was }, 'PATCH')),
+    add: fields => after(sendJson(path, fields)),
+    change: (id, change, was) => after(sendJson(at(id), { change, was }, 'PATCH')),
     async remove(id, name) {
-      await after(discard(at(id)))
+      await after(sendDelete(at(id)))
       setRemoved({ id, name })
     },
     removed,
     async restore() {
-      await after(tell(`${path}?restore=${encodeURIComponent(removed.id)}`, {}))
-      setRemoved(now => (now?.id === removed.id ? null : now)) // the next one may be gone by now
+      await after(sendJson(`${path}?restore=${encodeURIComponent(removed.id)}`, {}))
+      setRemoved(now => (now?.id === removed.id ? null : now)) // another one may have been deleted since
     },
     forgetRemoved: () => setRemoved(null),
   }
 }
 
-/** Says what was taken away, and takes it back; stays until something else is done. */
+/** Says what was deleted and offers to undo it; stays until dismissed. */
 export const Removed = ({ records }) => {
   const { removed, restore, forgetRemoved } = records
   const [trouble, setTrouble] = useState(null)
   const undo = useRef(null)
   const shown = useRef(removed)
   shown.current = removed
-  // The row with the focus is gone: here is where one goes on.
+  // The row that had the focus is gone.
   useEffect(() => {
     setTrouble(null)
     undo.current?.focus()
   }, [removed?.id])
   if (removed === null) return null
-  const goOn = () => document.querySelector('#page h1')?.focus()
+  const focusHeading = () => document.querySelector('#page h1')?.focus()
   const dismiss = () => {
     forgetRemoved()
-    goOn()
+    focusHeading()
   }
-  /** Else the next one was removed meanwhile. */
+  /** False: another record was deleted in the meantime. */
   const isStillIt = () => shown.current === null || shown.current.id === removed.id
   const bringBack = async () => {
     try {
       await restore()
-      if (isStillIt()) goOn()
+      if (isStillIt()) focusHeading()
     } catch (problem) {
       if (isStillIt()) setTrouble(problem)
       else toast(problem.message, 'bad')
@@ -72,7 +72,7 @@ export const Removed = ({ records }) => {
   }
   return html`
     <div class="removed-bar" role="status">
-      <span class="grow">${trouble ? trouble.message : `“${shortened(removed.name)}” is removed.`}</span>
+      <span class="grow">${trouble ? trouble.message : `“${shortened(removed.name)}” deleted.`}</span>
       <button type="button" class="link-button" ref=${undo} onClick=${bringBack}>Undo</button>
       <button type="button" class="link-button" onClick=${dismiss}>Dismiss</button>
     </div>`
@@ -84,11 +84,11 @@ export const shortened = (text, most = 60) => {
 }
 
 /**
- * What is looked for: words, which must all be there, and facets, of which each narrows it.
+ * A filter: search terms, which must all occur, and facets.
  * @param {any[]} items
  * @param {{ textOf: (item: any) => string, facets: { name: string, label: string, of: (item: any) => string[], words?: (value: string) => string }[] }} how
  */
-export const useSought = (items, { textOf, facets }) => {
+export const useFilter = (items, { textOf, facets }) => {
   const [words, setWords] = useState('')
   const [chosen, setChosen] = useState({})
   const [limit, setLimit] = useState(pageSize)
@@ -104,7 +104,7 @@ export const useSought = (items, { textOf, facets }) => {
     ...{ items, facets, words, chosen, found },
     shown: found.slice(0, limit),
     more: found.length > limit ? () => setLimit(limit + pageSize) : null,
-    isNarrow: wanted.length > 0 || Object.values(chosen).some(Boolean),
+    isFiltered: wanted.length > 0 || Object.values(chosen).some(Boolean),
     setWords,
     choose: (name, value) => setChosen({ ...chosen, [name]: value }),
     clear() {
@@ -114,16 +114,16 @@ export const useSought = (items, { textOf, facets }) => {
   }
 }
 
-export const Seek = ({ sought, label, counted }) => {
-  const { items, facets, words, chosen, found, isNarrow, setWords, choose, clear } = sought
+export const FilterBar = ({ filter, label, counted }) => {
+  const { items, facets, words, chosen, found, isFiltered, setWords, choose, clear } = filter
   return html`
     <form class="filters" role="search" onSubmit=${event => event.preventDefault()}>
       <label class="grow"><span class="unseen">${label}</span>
         <input class="input" type="search" placeholder=${label} maxlength="200" value=${words} onInput=${event => setWords(event.target.value)} /></label>
       ${facets.map(facet => html`<${Facet} key=${facet.name} facet=${facet} items=${items} value=${chosen[facet.name] ?? ''} choose=${choose} />`)}
-      ${isNarrow && html`<button type="button" class="button" onClick=${clear}>Show all</button>`}
+      ${isFiltered && html`<button type="button" class="button" onClick=${clear}>Clear filter</button>`}
     </form>
-    <p class="unseen" role="status">${isNarrow ? counted(found.length) : ''}</p>`
+    <p class="unseen" role="status">${isFiltered ? counted(found.length) : ''}</p>`
 }
 
 const Facet = ({ facet: { name, label, of, words = value => value }, items, value, choose }) => {
@@ -140,31 +140,31 @@ const Facet = ({ facet: { name, label, of, words = value => value }, items, valu
     </div>`
 }
 
-export const More = ({ sought }) =>
-  sought.more &&
-  html`<p class="centre"><button type="button" class="button" onClick=${sought.more}>Show more</button></p>`
+export const More = ({ filter }) =>
+  filter.more &&
+  html`<p class="centre"><button type="button" class="button" onClick=${filter.more}>Show more</button></p>`
 
-/** Each narrows the list to what has it too. */
+/** Clicking a tag filters the list by it. */
 export const Tags = ({ tags, choose }) =>
   tags.length > 0 &&
   html`<ul class="tags" aria-label="Tags">${tags.map(
     (tag, place) => html`
-      <li key=${place}><button type="button" class="tag" aria-label=${`Only with the tag ${tag}`} onClick=${() => choose('tag', tag)}>${tag}</button></li>`,
+      <li key=${place}><button type="button" class="tag" aria-label=${`Filter by tag ${tag}`} onClick=${() => choose('tag', tag)}>${tag}</button></li>`,
   )}</ul>`
 
-/** When it was changed, if its writer has said so. */
+/** When it was changed, if that is recorded. */
 export const Changed = ({ at, now }) => {
   const time = Date.parse(at)
   return Number.isFinite(time) ? html`<${Ago} at=${time} now=${now} />` : null
 }
 
-/** As much as can be taken in at once; the rest when asked for. */
+/** A long text is collapsed until expanded. */
 export const Text = ({ text }) => {
   const [open, setOpen] = useState(false)
   const isLong = text.length > 420 || text.split('\n').length > 6
   return html`
     <p class="text ${isLong && !open ? 'is-cut' : ''}" dir="auto">${text}</p>
-    ${isLong && html`<button type="button" class="link-button" aria-expanded=${String(open)} onClick=${() => setOpen(!open)}>${open ? 'Show less' : 'Show all'}</button>`}`
+    ${isLong && html`<button type="button" class="link-button" aria-expanded=${String(open)} onClick=${() => setOpen(!open)}>${open ? 'Show less' : 'Show full text'}</button>`}`
 }
 
 export const byNewest = items =>

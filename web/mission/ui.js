@@ -1,13 +1,13 @@
-// The small pieces that every page is made of. Text is always set as text.
+// The components that every page uses. Text is always set as text, never as markup.
 import htm from 'htm'
 import { h } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { fromNow, wholeDate } from './words.js'
+import { fromNow, wholeDate } from './format.js'
 
 export const html = htm.bind(h)
 
 const styles = new Map()
-/** Resolves once the page has these rules too. */
+/** Loads a stylesheet once; resolves when it applies. */
 export const addStyles = path => {
   if (!styles.has(path)) styles.set(path, linked(path))
   return styles.get(path)
@@ -21,13 +21,13 @@ const linked = path =>
     link.onload = resolve
     link.onerror = () => {
       link.remove()
-      styles.delete(path) // it may be asked for again
+      styles.delete(path) // so that it can be loaded again
       reject(new Error(`${path} could not be loaded`))
     }
     document.head.append(link)
   })
 
-/** The head of a page: its name, what it is about, and what can be done. */
+/** The header of a page: title, description and actions. */
 export const Head = ({ title, about, children }) => html`
   <header class="head">
     <div><h1 tabindex="-1">${title}</h1>${about && html`<p class="quiet">${about}</p>`}</div>
@@ -54,21 +54,21 @@ export const Notice = ({ trouble, retry }) => html`
     ${retry && html`<button type="button" class="link-button" onClick=${retry}>Try again</button>`}
   </div>`
 
-/** What comes of an answer: bones until it is there, words when it fails, else the children with the data. */
+/** A resource: a skeleton until it is loaded, an error if that fails, else the children with the data. */
 export const Loaded = ({ answer, rows, children }) => {
   const { data, trouble, load } = answer
-  // A line that is lost has a banner of its own.
+  // A lost connection already has a banner.
   const notice = trouble !== null && (data === null || trouble.status !== 0)
   return html`
     ${notice && html`<${Notice} trouble=${trouble} retry=${load} />`}
     ${data === null ? trouble === null && html`<${Skeleton} rows=${rows} />` : children(data)}`
 }
 
-/** `now` has it drawn again; what has just come is newer than that. */
+/** `now` only makes it render again; an entry that has just arrived may be newer than that. */
 export const Ago = ({ at, now }) =>
   html`<time dateTime=${new Date(at).toISOString()} title=${wholeDate(at)}>${fromNow(at, Math.max(now, Date.now()))}</time>`
 
-/** A lane, with its source apart: `discord` · 123. */
+/** A lane, with its source set apart: `discord` · 123. */
 export const Lane = ({ lane }) => {
   const colon = lane.indexOf(':')
   return colon < 0
@@ -100,8 +100,8 @@ export const Table = ({ label, columns, rows, keyOf }) => html`
     </tbody>
   </table>`
 
-/** A button that waits for what it started, and says what went wrong. */
-export const Act = ({ run, done, class: name = 'button', children, ...rest }) => {
+/** A button for an asynchronous action: disabled while it runs, then a toast with the result or the error. */
+export const ActionButton = ({ run, done, class: name = 'button', children, ...rest }) => {
   const [busy, setBusy] = useState(false)
   const here = useRef(true)
   const button = useRef(null)
@@ -109,8 +109,8 @@ export const Act = ({ run, done, class: name = 'button', children, ...rest }) =>
     const drawn = button.current
     return () => {
       here.current = false
-      // Gone with what it was about: whoever pressed it is still on the page.
-      if (document.activeElement === drawn) setTimeout(goOn)
+      // Removed together with its row: the focus must not get lost.
+      if (document.activeElement === drawn) setTimeout(focusHeading)
     }
   }, [])
   const click = async () => {
@@ -125,20 +125,20 @@ export const Act = ({ run, done, class: name = 'button', children, ...rest }) =>
     }
     if (here.current) setBusy(false)
   }
-  // Not `disabled`: that would drop the focus.
+  // Not `disabled`, which would drop the focus.
   return html`<button ref=${button} type="button" class=${name} aria-disabled=${busy ? 'true' : undefined} onClick=${click} ...${rest}>${children}</button>`
 }
 
-/** From where the focus would be nowhere. */
-const goOn = () => {
+/** If the focus is lost, puts it on the heading. */
+const focusHeading = () => {
   if (document.activeElement === document.body) document.querySelector('#page h1')?.focus({ preventScroll: true })
 }
 
 let toastTimer = 0
 /**
- * Says something once, also to screen readers.
+ * Shows a short message, also to screen readers.
  * @param {string} words @param {'good' | 'bad'} [tone]
- * @param {{ label: string, run: () => unknown }} [act] what can be done about it, as long as it is shown
+ * @param {{ label: string, run: () => unknown }} [act] an action offered while it is shown
  */
 export const toast = (words, tone = 'good', act) => {
   const place = document.getElementById('toast')
@@ -147,7 +147,7 @@ export const toast = (words, tone = 'good', act) => {
   place.dataset.tone = tone
   place.classList.add('shown')
   const leave = () => {
-    // Whoever is about to press its button is left the time.
+    // Stays while the pointer or the focus is on it.
     if (place.matches(':hover, :focus-within')) toastTimer = setTimeout(leave, 2000)
     else place.classList.remove('shown')
   }
@@ -161,7 +161,7 @@ const toastButton = (place, { label, run }) => {
   button.textContent = label
   button.addEventListener('click', async () => {
     button.remove()
-    goOn()
+    focusHeading()
     place.classList.remove('shown')
     try {
       await run()
@@ -172,26 +172,26 @@ const toastButton = (place, { label, run }) => {
   return button
 }
 
-/** A dialog that is open as long as it is drawn. */
+/** A dialog that is open as long as it is rendered. */
 export const Dialog = ({ label, onClose, class: name = '', children }) => {
   const ref = useRef(null)
-  // Not after the painting: the next key that is pressed belongs to it.
+  // Before the paint: the next key press belongs to the dialog.
   useLayoutEffect(() => {
     const before = document.activeElement
     const dialog = ref.current
     const goBack = () => {
-      // Closed by Escape, the browser has done this before us, and the owner may be elsewhere by now.
+      // After Escape the browser has already moved the focus back, and the owner may have moved it since.
       const { activeElement } = document
       if (activeElement !== document.body && !dialog.contains(activeElement)) return
-      // The element may be gone with the row that it was in.
+      // The element may be gone, together with its row.
       if (before?.isConnected) before.focus()
       else document.getElementById('main').focus()
     }
     dialog.showModal()
-    // As long as it stands in the document, nothing else can have the focus.
+    // Only after the dialog is removed can anything else have the focus.
     return () => queueMicrotask(goBack)
   }, [])
-  // Who selects text and lets go outside does not want to leave.
+  // Selecting text and releasing the button outside must not close it.
   const pressed = useRef(null)
   const outside = event => event.target === ref.current && pressed.current === ref.current && onClose()
   return html`
@@ -204,7 +204,7 @@ let askOver = null
 /** Resolves with whether the owner agreed. */
 export const confirmed = question => new Promise(resolve => askOver({ ...question, resolve }))
 
-/** Where questions appear; once per page. */
+/** Renders the confirmation dialogs; once per page. */
 export const Confirm = () => {
   const [question, setQuestion] = useState(null)
   askOver = setQuestion
@@ -224,7 +224,7 @@ export const Confirm = () => {
     </${Dialog}>`
 }
 
-/** Resolves with whether it was allowed. */
+/** Resolves with whether the text was copied. */
 export const copied = async text => {
   try {
     const { copyText } = await import('../chat/dom.js')
@@ -235,12 +235,12 @@ export const copied = async text => {
   }
 }
 
-/** Says itself what came of it: a toast would lie behind an open dialog. */
+/** Shows the result itself: a toast would be hidden behind an open dialog. */
 export const CopyButton = ({ text, label }) => {
-  const [said, setSaid] = useState('')
+  const [result, setResult] = useState('')
   const copy = async () => {
-    setSaid((await copied(text)) ? 'Copied' : 'Not allowed')
-    setTimeout(() => setSaid(''), 1500)
+    setResult((await copied(text)) ? 'Copied' : 'Copy failed')
+    setTimeout(() => setResult(''), 1500)
   }
-  return html`<button type="button" class="copy" aria-label=${label} onClick=${copy}>${said || 'Copy'}</button><span class="unseen" role="status">${said}</span>`
+  return html`<button type="button" class="copy" aria-label=${label} onClick=${copy}>${result || 'Copy'}</button><span class="unseen" role="status">${result}</span>`
 }

@@ -1,7 +1,7 @@
 // Which of our messages answers what.
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../base/chat.ts'
-import { openAnswers, openAskedBook } from './answers.ts'
+import { createPendingQuestions, openAnswers } from './answers.ts'
 
 function memory(): ChatMemory {
   const kept = new Map<string, string>()
@@ -12,33 +12,34 @@ function memory(): ChatMemory {
   }
 }
 
-test('the first letter begins the answer, however often it is tried; the others go on with it', () => {
+test('the first delivery starts the answer, however often it is retried; the others continue it', () => {
   const kept = memory()
-  openAnswers(kept).drafted('m', 'draft')
-  expect(openAnswers(kept).claim('m', 'first')).toEqual({ first: true, draft: 'draft' })
-  // Killed before the answer of Discord was noted: it replaces the same message once more.
-  expect(openAnswers(kept).claim('m', 'first')).toEqual({ first: true, draft: 'draft' })
+  const draft = { channel: 'c', nonce: 'n', id: 'draft' }
+  openAnswers(kept).drafted('m', draft)
+  expect(openAnswers(kept).claim('m', 'first')).toEqual({ first: true, draft })
+  // Killed before Discord's answer was stored: it replaces the same message once more.
+  expect(openAnswers(kept).claim('m', 'first')).toEqual({ first: true, draft })
   expect(openAnswers(kept).claim('m', 'second')).toEqual({ first: false, draft: null })
   expect(openAnswers(kept).claim('other', 'x')).toEqual({ first: true, draft: null })
 })
 
-test('a command is answered in its place until its time is over, and not before Discord knows that it was heard', async () => {
+test('a command is answered in place until its token expires, and only after it was acknowledged', async () => {
   let now = 0
-  const book = openAskedBook(memory(), () => now)
+  const store = createPendingQuestions(memory(), () => now)
   const asked = { app: 'a', token: 't', until: 100, privately: false }
-  book.remember('1', asked)
-  const heard = Promise.withResolvers<void>()
-  book.acknowledging('1', heard.promise)
+  store.remember('1', asked)
+  const acknowledged = Promise.withResolvers<void>()
+  store.acknowledging('1', acknowledged.promise)
   let open: unknown = 'waiting'
-  const opening = book.open('1').then(found => {
+  const opening = store.open('1').then(found => {
     open = found
   })
   await new Promise(resolve => setImmediate(resolve))
   expect(open).toBe('waiting')
-  heard.resolve()
+  acknowledged.resolve()
   await opening
   expect(open).toEqual(asked)
   now = 100
-  expect(await book.open('1')).toBe(null)
-  expect(await book.open('never')).toBe(null)
+  expect(await store.open('1')).toBe(null)
+  expect(await store.open('never')).toBe(null)
 })

@@ -1,70 +1,106 @@
-// Which of our messages answers what: known over a restart, so that a draft becomes the final and nothing is said twice.
+// Which of our messages answers what. Stored, so that a draft becomes the final and nothing is posted twice after a restart.
 import type { ChatMemory } from '../../base/chat.ts'
 
+/** A draft of ours. It may exist on Discord even if its id is unknown. */
+export interface DraftNote {
+  readonly channel: string
+  /** Null: it is the answer of a command. */
+  readonly nonce: string | null
+  readonly id: string | null
+}
+
 export interface Claim {
-  /** It is the beginning of the answer, and not a further piece of it. */
+  /** It is the first piece of the answer. */
   readonly first: boolean
-  /** The draft that stands there, to be replaced. */
-  readonly draft: string | null
+  /** The existing draft, to be replaced. */
+  readonly draft: DraftNote | null
 }
 
 export interface Answers {
-  drafted(about: string, message: string): void
-  draftOf(about: string): string | null
-  /** The first letter that asks begins the answer, as often as it is tried; all others go on with it. */
-  claim(about: string, letter: string): Claim
+  /** Called before and after Discord is asked to post it. */
+  drafted(about: string, draft: DraftNote): void
+  draftOf(about: string): DraftNote | null
+  /** The first delivery that claims it starts the answer, however often it is retried; the others continue it. */
+  claim(about: string, delivery: string): Claim
+  /** The answer is posted elsewhere, so the draft, if there is one, must be removed. */
+  leaveDraft(about: string): void
+  /** Drafts that must be removed. */
+  left(): readonly { readonly about: string; readonly draft: DraftNote }[]
+  removed(about: string): void
 }
 
-interface Kept {
-  readonly message?: string
+interface StoredAnswer {
+  readonly draft?: DraftNote
   readonly by?: string
 }
 
 export function openAnswers(memory: ChatMemory): Answers {
   const nameOf = (about: string) => `answer:${about}`
-  const kept = (about: string): Kept => JSON.parse(memory.get(nameOf(about)) ?? '{}') as Kept
-  const keep = (about: string, what: Kept) => memory.put(nameOf(about), JSON.stringify(what))
+  const leftPrefix = 'left:'
+  const stored = (about: string): StoredAnswer => JSON.parse(memory.get(nameOf(about)) ?? '{}') as StoredAnswer
+  const store = (about: string, what: StoredAnswer) => memory.put(nameOf(about), JSON.stringify(what))
   return {
-    drafted: (about, message) => keep(about, { ...kept(about), message }),
-    draftOf: about => kept(about).message ?? null,
-    claim(about, letter) {
-      const known = kept(about)
-      if (known.by === undefined) keep(about, { ...known, by: letter })
-      const first = (known.by ?? letter) === letter
-      return { first, draft: first ? (known.message ?? null) : null }
+    drafted: (about, draft) => store(about, { ...stored(about), draft }),
+    draftOf: about => stored(about).draft ?? null,
+    claim(about, delivery) {
+      const known = stored(about)
+      if (known.by === undefined) store(about, { ...known, by: delivery })
+      const first = (known.by ?? delivery) === delivery
+      return { first, draft: first ? (known.draft ?? null) : null }
     },
+    leaveDraft(about) {
+      const { draft, ...others } = stored(about)
+      if (!draft) return
+      memory.put(`${leftPrefix}${about}`, JSON.stringify(draft))
+      store(about, others)
+    },
+    left: () =>
+      memory
+        .list(leftPrefix)
+        .map(({ name, value }) => ({ about: name.slice(leftPrefix.length), draft: JSON.parse(value) as DraftNote })),
+    removed: about => memory.put(`${leftPrefix}${about}`, null),
   }
 }
 
-/** A command or a button that somebody used, as long as it can be answered in its own place. */
+/** A command or button that somebody used, while it can still be answered in place. */
 export interface Asked {
   readonly app: string
   readonly token: string
   /** Milliseconds since the epoch. */
   readonly until: number
-  /** Only whoever asked sees the answer. */
+  /** Only the person who used it sees the answer. */
   readonly privately: boolean
 }
 
-export interface AskedBook {
+export interface PendingQuestions {
   remember(id: string, asked: Asked): void
+  /** It cannot be answered in place. */
   forget(id: string): void
-  /** Null: it was no command, or too long ago. Waits until Discord knows that we have heard it. */
+  /** The answer is only for the person who asked, even if it can no longer be shown in place. */
+  isPrivate(id: string): boolean
+  /** Null: not a command, or too long ago. Waits until the command is acknowledged to Discord. */
   open(id: string): Promise<Asked | null>
   /** Answers wait for this. */
   acknowledging(id: string, done: Promise<unknown>): void
 }
 
-export function openAskedBook(memory: ChatMemory, now: () => number): AskedBook {
+export function createPendingQuestions(memory: ChatMemory, now: () => number): PendingQuestions {
   const nameOf = (id: string) => `asked:${id}`
   const underway = new Map<string, Promise<unknown>>()
+  const stored = (id: string): Asked | null => {
+    const text = memory.get(nameOf(id))
+    return text === null ? null : (JSON.parse(text) as Asked)
+  }
   return {
     remember: (id, asked) => memory.put(nameOf(id), JSON.stringify(asked)),
-    forget: id => memory.put(nameOf(id), null),
+    forget(id) {
+      const asked = stored(id)
+      memory.put(nameOf(id), asked?.privately ? JSON.stringify({ ...asked, until: 0 }) : null)
+    },
+    isPrivate: id => stored(id)?.privately === true,
     async open(id) {
       await underway.get(id)
-      const text = memory.get(nameOf(id))
-      const asked = text === null ? null : (JSON.parse(text) as Asked)
+      const asked = stored(id)
       return asked && asked.until > now() ? asked : null
     },
     acknowledging(id, done) {

@@ -44,7 +44,7 @@ async function setup() {
   return { workspace, get }
 }
 
-test('what comes along is stored under its name, and each of two with the same name', async () => {
+test('files are stored under their names, also two with the same name', async () => {
   const { workspace, get } = await setup()
   const files = await get({ url: '/a', filename: 'a.txt' }, { url: '/b', filename: 'a.txt' })
   expect(files.map(({ path, missing }) => [path, missing])).toEqual([
@@ -56,7 +56,7 @@ test('what comes along is stored under its name, and each of two with the same n
   expect(await readdir(join(workspace, 'files/in'))).toEqual([])
 })
 
-test('what cannot be had says why, and leaves nothing behind', async () => {
+test('a failed download says why and leaves nothing behind', async () => {
   const { workspace, get } = await setup()
   const files = await get(
     ...[{ url: '/gone' }, { url: '/away' }, { url: 'http://example.org/x' }, { url: 'file:///etc/passwd' }],
@@ -64,14 +64,14 @@ test('what cannot be had says why, and leaves nothing behind', async () => {
     { url: '/endless', size: 5 },
   )
   expect(files.map(({ missing }) => missing)).toEqual([
-    ...['Discord answered 404', 'it could not be fetched'],
-    ...['its address is not one I fetch from', 'its address is not one I fetch from'],
+    ...['Discord answered 404', 'it could not be downloaded'],
+    ...['its URL is on a host that I do not download from', 'its URL is on a host that I do not download from'],
     ...['it is too large', 'it is too large'],
   ])
   expect(await readdir(join(workspace, 'files/in/77')).catch(() => [])).toEqual([])
 })
 
-test('a name leads nowhere else, whatever somebody called the file', () => {
+test('no file name leads out of the folder', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom('../../x', '..', '.env', 'a/b\\c', '')),
@@ -87,7 +87,7 @@ test('a name leads nowhere else, whatever somebody called the file', () => {
   expect(safeName('Räport 1.pdf')).toBe('Räport 1.pdf')
 })
 
-test('a file that is called like the half of another is not lost', async () => {
+test('a file with the name of a partial download is not lost', async () => {
   const { workspace, get } = await setup()
   await get({ url: '/b', filename: 'a.txt.part' }, { url: '/a', filename: 'a.txt' })
   const folder = join(workspace, 'files/in/77')
@@ -95,6 +95,17 @@ test('a file that is called like the half of another is not lost', async () => {
   expect(await Promise.all(there.sort().map(name => readFile(join(folder, name), 'utf8')))).toEqual([
     ...['content of /a', 'content of /b'],
   ])
+})
+
+test('a compatible server may serve files on another port, but not without TLS if the API has it', () => {
+  const allowed = (url: string, api: string) => isAllowed(url, api)
+  expect(allowed('http://127.0.0.1:4001/x', 'http://127.0.0.1:4000/api')).toBe(true)
+  expect(allowed('https://chat.example:9000/x', 'https://chat.example:8443/api')).toBe(true)
+  expect(allowed('https://chat.example:9000/x', 'http://chat.example/api')).toBe(true)
+  expect(allowed('http://chat.example:9000/x', 'https://chat.example/api')).toBe(false)
+  expect(allowed('ftp://127.0.0.1/x', 'http://127.0.0.1:4000/api')).toBe(false)
+  expect(allowed('http://discord.com:8080/x', 'https://discord.com/api')).toBe(false)
+  expect(allowed('https://discord.com:8443/x', 'https://discord.com/api')).toBe(false)
 })
 
 test('files are fetched from Discord, or from where the API is, and from nowhere else', () => {
@@ -110,6 +121,9 @@ test('files are fetched from Discord, or from where the API is, and from nowhere
   const elsewhere = 'https://api.chat.example/api'
   expect(allowed('https://cdn.chat.example/x', elsewhere)).toBe(true)
   expect(allowed('https://cdn.discordapp.com/x', elsewhere)).toBe(false)
-  expect(allowed('http://127.0.0.1:80/x', 'http://127.0.0.1:4000/api')).toBe(false)
+  const safe = 'https://chat.example:8443/api'
+  expect(allowed('https://cdn.chat.example:8443/x', safe)).toBe(true)
+  expect(allowed('https://cdn.chat.example:9000/x', safe)).toBe(false)
+  expect(allowed('http://127.0.0.1:80/x', 'http://127.0.0.2:4000/api')).toBe(false)
   expect(allowed('https://8.0.0.1/x', 'http://127.0.0.1:4000/api')).toBe(false)
 })

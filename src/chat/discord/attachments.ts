@@ -1,4 +1,4 @@
-// Files that come with a message: fetched at once, since their addresses expire, and put into the workspace.
+// Files that come with a message: downloaded immediately, because their URLs expire, into the workspace.
 import { createWriteStream } from 'node:fs'
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Attachment } from '../../base/event.ts'
 import { safeName } from '../file-name.ts'
+import { isDiscord, isIn } from './hosts.ts'
 
 export interface AttachmentSeen {
   readonly id: string
@@ -18,7 +19,7 @@ export interface AttachmentSeen {
 
 export interface FetchParts {
   readonly workspace: string
-  /** Files come from there, from beside it, or from where Discord keeps them; from nowhere else. */
+  /** Files may come from this host, from next to it, or from Discord's file hosts; from nowhere else. */
   readonly api: string
 }
 
@@ -27,7 +28,7 @@ const patienceMs = 60_000
 
 export const folderOf = (message: string): string => `files/in/${message}`
 
-/** All of them, in order; what could not be had says why. */
+/** All of them, in order; a file that could not be downloaded says why. */
 export async function fetchAttachments(
   message: string,
   seen: readonly AttachmentSeen[],
@@ -49,13 +50,13 @@ export async function fetchAttachments(
   return got
 }
 
-/** Nobody let in whoever sent them. */
+/** For messages that were refused. */
 export const dropAttachments = (message: string, workspace: string): Promise<void> =>
   rm(join(workspace, folderOf(message)), { recursive: true, force: true })
 
 const tooLarge = 'it is too large'
 
-/** Null: it is there. */
+/** Null: it is stored. */
 async function fetchOne(
   { url, size }: AttachmentSeen,
   path: string,
@@ -63,11 +64,11 @@ async function fetchOne(
   limit: number,
   signal: AbortSignal,
 ): Promise<string | null> {
-  // An edited message comes with the files it had.
+  // An edited message comes with the same files again.
   const there = await stat(path).catch(() => null)
   if (there?.size === size) return null
-  if (!isAllowed(url, api)) return 'its address is not one I fetch from'
-  // No file of theirs begins with a dot, so none is taken for the half of another.
+  if (!isAllowed(url, api)) return 'its URL is on a host that I do not download from'
+  // Safe names never begin with a dot, so no file can be mistaken for a partial download.
   const half = join(path, '..', `.${basename(path)}`)
   try {
     const answer = await fetch(url, {
@@ -81,29 +82,30 @@ async function fetchOne(
     return null
   } catch (error) {
     await rm(half, { force: true })
-    return error instanceof RangeError ? tooLarge : 'it could not be fetched'
+    return error instanceof RangeError ? tooLarge : 'it could not be downloaded'
   }
 }
 
-/** What is fetched reaches the agent: an address that leads into the own network must not be among it. */
+/** Downloads reach the agent, so a URL must not lead into the local network. */
 export function isAllowed(url: string, api: string): boolean {
   const file = URL.parse(url)
   const home = URL.parse(api)
   if (!file || !home) return false
   if (file.origin === home.origin) return true
-  return (
-    file.protocol === 'https:' && file.port === '' && domainsOf(home.hostname).some(one => isIn(file.hostname, one))
-  )
+  const safe = file.protocol === 'https:'
+  // A compatible server may serve files on another port, but never over HTTP if the API uses HTTPS.
+  if (file.hostname === home.hostname && !isDiscord(home.hostname))
+    return safe || (file.protocol === 'http:' && home.protocol === 'http:')
+  const usualPort = file.port === '' || file.port === home.port
+  return safe && usualPort && domainsOf(home.hostname).some(one => isIn(file.hostname, one))
 }
 
 function domainsOf(api: string): readonly string[] {
-  if (isIn(api, 'discord.com')) return ['discordapp.com', 'discordapp.net', 'discord.com']
+  if (isDiscord(api)) return ['discordapp.com', 'discordapp.net', 'discord.com']
   const labels = api.split('.')
   if (isIP(api) !== 0 || labels.length < 2) return []
   return [labels.length === 2 ? api : labels.slice(1).join('.')]
 }
-
-const isIn = (host: string, domain: string): boolean => host === domain || host.endsWith(`.${domain}`)
 
 const atMost = (limit: number) =>
   async function* (chunks: AsyncIterable<Uint8Array>) {

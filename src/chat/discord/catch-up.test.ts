@@ -1,4 +1,4 @@
-// Nothing that was missed is lost, and nothing comes twice.
+// No missed message is lost, and none comes twice.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { missed, missedSince, pageSize } from './catch-up.ts'
@@ -23,14 +23,14 @@ test('each message after the last seen one comes once, oldest first, however the
   )
 })
 
-test('a server that repeats itself does not keep us for ever', async () => {
+test('a server that repeats the same page does not cause an endless loop', async () => {
   const same = Array.from({ length: pageSize }, (_, i) => ({ id: String(i + 1) }))
   const got: string[] = []
   for await (const { id } of missed(async () => same, '0')) got.push(id)
   expect(got).toHaveLength(pageSize)
 })
 
-test('where to begin: after what was seen, not older than allowed, and not at all where nothing is new', () => {
+test('catching up starts after the last seen message, within the maximum age, and not at all if nothing is new', () => {
   const now = 1_800_000_000_000
   const hour = 3_600_000
   const at = (hours: number) => idAt(now - hours * hour)

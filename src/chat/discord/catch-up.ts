@@ -1,9 +1,9 @@
-// What was said while we were away: fetched page by page, oldest first, each message once.
+// Messages sent while the bot was offline: fetched page by page, oldest first, each message once.
 import { compareIds, idAt, laterOf } from './snowflake.ts'
 
 export const pageSize = 100
 
-/** `page` gives the up to hundred messages that follow an id, in whatever order. */
+/** `page` returns up to a hundred messages after an id, in any order. */
 export async function* missed<Found extends { readonly id: string }>(
   page: (after: string) => Promise<readonly Found[]>,
   after: string,
@@ -20,17 +20,17 @@ export async function* missed<Found extends { readonly id: string }>(
 }
 
 export interface Absence {
-  /** The last message of the channel that was dealt with; null: none ever was. */
+  /** The last handled message of the channel; null: none yet. */
   readonly seen: string | null
-  /** The latest of all messages ever dealt with; null: we were never here before. */
+  /** The latest message handled anywhere; null: this is the first start. */
   readonly horizon: string | null
-  /** The last message of the channel, where that is known. */
+  /** The last message of the channel, if known. */
   readonly newest: string | null
   readonly now: number
   readonly maxAgeMs: number
 }
 
-/** After which message to look for what was missed; null: nothing was. */
+/** The id after which to look for missed messages; null: nothing was missed. */
 export function missedSince({ seen, horizon, newest, now, maxAgeMs }: Absence): string | null {
   const left = seen ?? horizon
   if (left === null) return null

@@ -1,7 +1,8 @@
-// Slash commands, from the table and back to words.
+// Slash commands, from the table and back to text.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { asTyped, type CommandShape, choicesFor, definitionsOf, hashOf, slashFiles, slashPrompt } from './commands.ts'
+import type { CommandShape } from '../../base/chat-module.ts'
+import { asTyped, choicesFor, definitionsOf, hashOf, slashFiles, slashPrompt } from './commands.ts'
 
 const table: readonly CommandShape[] = [
   { names: ['ask', 'claude'], takes: 'PROMPT', about: 'Ask the agent.', asks: true },
@@ -10,7 +11,6 @@ const table: readonly CommandShape[] = [
   { names: ['subagents'], takes: '[stop ID | new TASK]', about: 'Sub-agents.', asks: false },
 ]
 
-// Feature: discord-claude-gateway, Property 4: Slash command prompt extraction
 test('the prompt of a slash command is exactly what was typed into it', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), fc.boolean(), (value, withFile) => {
@@ -23,7 +23,7 @@ test('the prompt of a slash command is exactly what was typed into it', () => {
   )
 })
 
-test('it reads as it would be typed elsewhere', () => {
+test('a slash command reads as it would be typed in another chat', () => {
   expect(asTyped('ask', [{ name: 'prompt', type: 3, value: 'why?' }])).toBe('/ask why?')
   expect(asTyped('stop')).toBe('/stop')
 })

@@ -1,15 +1,8 @@
-// Slash commands: the one command table as Discord wants it told, and what somebody typed as the words of that table.
-import { createHash } from 'node:crypto'
+// Slash commands: converts the command table to Discord's format, and Discord's input back to command text.
 
-/** A row of the command table, as far as a chat needs to know it. */
-export interface CommandShape {
-  readonly names: readonly string[]
-  /** What may follow it, such as `PROMPT` or `[NAME | default]`; null: nothing. */
-  readonly takes: string | null
-  readonly about: string
-  /** What follows is a message for the agent. */
-  readonly asks: boolean
-}
+import { createHash } from 'node:crypto'
+import type { CommandShape } from '../../base/chat-module.ts'
+import { excerpt } from '../../base/scrub.ts'
 
 interface OptionDefinition {
   readonly type: number
@@ -31,7 +24,7 @@ export interface CommandDefinition {
 const text = 3
 const attachment = 11
 
-/** In servers, with the bot, and between the bot and a person. */
+/** In servers and in direct messages with the bot. */
 const everywhere = { integration_types: [0], contexts: [0, 1] }
 
 export const definitionsOf = (table: readonly CommandShape[], completes: readonly string[]): CommandDefinition[] =>
@@ -47,18 +40,28 @@ export const definitionsOf = (table: readonly CommandShape[], completes: readonl
 
 function optionsOf({ takes, about, asks }: CommandShape, completes: boolean): readonly OptionDefinition[] {
   if (takes === null) return []
-  // Small letters are to be typed as they stand: no name for what else may be typed there.
+  // Lowercase words are literals, so they cannot be the name of the option.
   const name = /^\[?([A-Z]+)/.exec(takes)?.[1]?.toLowerCase() ?? 'what'
   const required = !takes.startsWith('[')
-  const rest = { type: text, name, description: cut(asks ? 'What you want to ask.' : about), required }
-  const file = { type: attachment, name: 'file', description: 'A file that goes with it.', required: false }
+  const rest = { type: text, name, description: cut(asks ? 'Your question.' : about), required }
+  const file = { type: attachment, name: 'file', description: 'A file to attach.', required: false }
   return [completes ? { ...rest, autocomplete: true } : rest, ...(asks ? [file] : [])]
 }
 
-/** Discord takes descriptions of 100 characters. */
-const cut = (words: string): string => (words.length <= 100 ? words : `${words.slice(0, 99)}…`)
+export const withoutFiles = (definition: CommandDefinition): CommandDefinition => ({
+  ...definition,
+  options: definition.options.filter(({ type }) => type !== attachment),
+})
 
-/** Registering costs, and is limited to 200 a day: it is done only when this has changed. */
+export const withTextAlone = (definition: CommandDefinition): CommandDefinition => ({
+  ...definition,
+  options: definition.options.flatMap(({ autocomplete: _, ...option }) => (option.type === text ? [option] : [])),
+})
+
+/** Discord allows descriptions of up to 100 characters. */
+const cut = (words: string): string => excerpt(words, 100)
+
+/** Registration is limited to 200 a day, so it is done only when this hash changes. */
 export const hashOf = (definitions: readonly CommandDefinition[]): string =>
   createHash('sha256').update(JSON.stringify(definitions)).digest('hex')
 
@@ -69,7 +72,7 @@ export interface Given {
   readonly focused?: boolean
 }
 
-/** Exactly what was typed into the command. */
+/** Exactly the text typed into the command. */
 export const slashPrompt = (options: readonly Given[] = []): string => {
   const value = options.find(({ type }) => type === text)?.value
   return typeof value === 'string' ? value : ''
@@ -78,10 +81,13 @@ export const slashPrompt = (options: readonly Given[] = []): string => {
 export const slashFiles = (options: readonly Given[] = []): readonly string[] =>
   options.flatMap(({ type, value }) => (type === attachment && typeof value === 'string' ? [value] : []))
 
-/** As it would be typed in any other chat. */
-export const asTyped = (name: string, options?: readonly Given[]): string => `/${name} ${slashPrompt(options)}`.trim()
+/** As it would be typed in any other chat. The prompt stays verbatim, including whitespace at its ends. */
+export const asTyped = (name: string, options?: readonly Given[]): string => {
+  const prompt = slashPrompt(options)
+  return prompt === '' ? `/${name}` : `/${name} ${prompt}`
+}
 
-/** At most 25 suggestions of at most 100 characters are taken: those that begin so, then those that have it anywhere. */
+/** Discord allows 25 suggestions of up to 100 characters. Matches at the start come first, then matches anywhere. */
 export function choicesFor(suggestions: readonly string[], typed: string): { name: string; value: string }[] {
   const wanted = typed.trim().toLowerCase()
   const fits = suggestions.filter(one => one !== '' && one.length <= 100 && one.toLowerCase().includes(wanted))

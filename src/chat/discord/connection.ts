@@ -1,4 +1,4 @@
-// The line to Discord's gateway: kept up, taken up again where it broke off, also after a restart of this process.
+// The connection to Discord's gateway: stays up, and resumes its session after an interruption or a restart of this process.
 import type { REST } from '@discordjs/rest'
 import {
   CloseCodes,
@@ -7,19 +7,21 @@ import {
   WebSocketManager,
   WebSocketShardEvents,
 } from '@discordjs/ws'
+import { aborted } from '../../base/aborted.ts'
 import { type ChatMemory, ChatUnusable } from '../../base/chat.ts'
-import type { Tell } from '../../base/signal.ts'
+import type { Emit } from '../../base/signal.ts'
 import type { Chance, Clock } from '../../base/time.ts'
-import { within } from './patience.ts'
-import { openProgress, type Progress } from './progress.ts'
-import { badToken, closedForGood, troubleOf } from './trouble.ts'
+import { within } from '../../base/within.ts'
+import { badToken, closedForGood, troubleOf } from './errors.ts'
 
 export interface Dispatch {
-  /** The connection that told it, from 0. */
+  /** The connection it came from, starting at 0. */
   readonly shard: number
   readonly t: string
   readonly s: number
   readonly d: unknown
+  /** It happened while this connection was down. */
+  readonly missed: boolean
 }
 
 export interface ConnectionParts {
@@ -29,43 +31,45 @@ export interface ConnectionParts {
   readonly memory: ChatMemory
   readonly clock: Clock
   readonly chance: Chance
-  readonly tell: Tell
-  /** Resolves when the event need not be told again: with false, it is to come once more after the next start. */
-  heed(event: Dispatch): Promise<boolean>
-  /** Called when there is something new to save. */
+  readonly emit: Emit
+  /** Resolves with true when the event is handled; with false, Discord must send it again after the next start. */
+  handle(event: Dispatch): Promise<boolean>
+  /** Called when there is new progress to save. */
   progressed(): void
 }
 
 export interface Connection {
-  /** Until the signal; rejects with `ChatUnusable` when Discord will not have us. */
+  /** Runs until the signal; rejects with `ChatUnusable` if Discord refuses the bot. */
   run(signal: AbortSignal): Promise<void>
-  /** Writes down how far we have got. */
+  /** Saves how far we have got. */
   save(): void
 }
 
-/** One connection of possibly several (Discord asks large bots to open more). */
+/** One connection. Discord asks large bots to open several. */
 interface Line {
   session: SessionInfo | null
   progress: Progress
   up: boolean
+  /** Events are current. False until all missed events have been replayed. */
+  live: boolean
   upSince: number
-  /** Connections since the last one that lasted. */
+  /** Attempts since the last connection that lasted. */
   tries: number
-  /** The network failed, not Discord: the session is still good. */
+  /** The network failed, not Discord: the session is still valid. */
   broken: boolean
 }
 
 const pauses = { baseMs: 1000, longestMs: 300_000, withoutNetworkMs: 60_000 }
-/** A connection that lasted this long was a good one. */
+/** A connection that lasted this long counts as good. */
 const lastingMs = 60_000
-/** So often a session is tried over a network that fails; then a new one begins, perhaps at another address. */
+/** After this many attempts over a failing network, a new session starts, perhaps at another address. */
 const triesWithSession = 6
 const goodbyeMs = 2000
-/** A dead line does not answer the farewell either. */
+/** A dead connection does not answer the close frame either. */
 const farewellMs = 3000
 
-export function openConnection(parts: ConnectionParts): Connection {
-  const { memory, clock, tell, intents } = parts
+export function createConnection(parts: ConnectionParts): Connection {
+  const { memory, clock, emit, intents } = parts
   const lines = new Map<number, Line>()
   let leaving = false
   let refused = false
@@ -74,7 +78,7 @@ export function openConnection(parts: ConnectionParts): Connection {
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => undefined)
 
-  const trouble = (why: string) => tell({ type: 'chat-trouble', chat: 'discord', why })
+  const trouble = (why: string) => emit({ type: 'chat-trouble', chat: 'discord', why })
 
   const lineOf = (shard: number): Line => {
     const known = lines.get(shard)
@@ -82,13 +86,13 @@ export function openConnection(parts: ConnectionParts): Connection {
     const session = recall(memory.get(nameOf(shard)), intents)
     const line: Line = {
       ...{ session, progress: openProgress(session?.sequence ?? 0) },
-      ...{ up: false, upSince: 0, tries: 0, broken: false },
+      ...{ up: false, live: false, upSince: 0, tries: 0, broken: false },
     }
     lines.set(shard, line)
     return line
   }
 
-  /** The library connects again by itself, at once and for ever; it asks here first, so this is where it has to wait. */
+  /** The library reconnects by itself, immediately and for ever. It asks for the session first, so the pause is here. */
   async function beforeConnecting(line: Line): Promise<SessionInfo | null> {
     await clock.sleep(pauseBefore(line, parts.chance()), over)
     if (leaving || over.aborted) return stayAway()
@@ -110,7 +114,7 @@ export function openConnection(parts: ConnectionParts): Connection {
       return line.up ? line.session : beforeConnecting(line)
     },
     updateSessionInfo(shard, session) {
-      // When we leave, the library drops the session; but it is to go on after the next start.
+      // On shutdown the library drops the session, but the next start should resume it.
       if (leaving) return
       const line = lineOf(shard)
       if (session === null && line.broken && line.tries < triesWithSession) return
@@ -124,6 +128,7 @@ export function openConnection(parts: ConnectionParts): Connection {
   manager.on(WebSocketShardEvents.Hello, shard => {
     const line = lineOf(shard)
     line.up = true
+    line.live = false
     line.upSince = clock.now()
     line.broken = false
   })
@@ -139,18 +144,20 @@ export function openConnection(parts: ConnectionParts): Connection {
     const forGood = closedForGood.get(code)
     refused = forGood !== undefined
     if (forGood !== undefined) return failed.reject(new ChatUnusable(forGood))
-    tell({ type: 'chat-lost', chat: 'discord', why: `closed with ${code}` })
+    emit({ type: 'chat-lost', chat: 'discord', why: `closed with ${code}` })
   })
   manager.on(WebSocketShardEvents.Error, error => {
     if (!leaving && !refused) trouble(error.message)
   })
   manager.on(WebSocketShardEvents.Debug, (message, shard) => {
-    if (message.startsWith('Destroying shard')) void cutDeadLine(shard)
+    if (message.startsWith('Destroying shard')) void terminateDeadLine(shard)
   })
   manager.on(WebSocketShardEvents.Dispatch, (payload, shard) => {
-    const { progress } = lineOf(shard)
+    const line = lineOf(shard)
+    const { progress } = line
+    line.live ||= payload.t === 'READY' || payload.t === 'RESUMED'
     progress.began(payload.s)
-    parts.heed({ ...payload, shard }).then(
+    parts.handle({ ...payload, shard, missed: !line.live }).then(
       done => {
         if (!done) return
         progress.ended(payload.s)
@@ -160,8 +167,8 @@ export function openConnection(parts: ConnectionParts): Connection {
     )
   })
 
-  /** The library waits half a minute for a farewell that never comes. */
-  async function cutDeadLine(shard: number): Promise<void> {
+  /** The library waits half a minute for a close frame that never comes. */
+  async function terminateDeadLine(shard: number): Promise<void> {
     const socket = socketOf(strategy, shard)
     await clock.sleep(farewellMs, over)
     if (socket?.readyState === 2) socket.terminate()
@@ -185,7 +192,7 @@ export function openConnection(parts: ConnectionParts): Connection {
   const save = () => {
     for (const [shard, { session, progress }] of lines) {
       const sequence = progress.reached()
-      // A session whose very beginning is not dealt with yet cannot be gone on with: that is not told again.
+      // A session whose first events are not handled yet cannot be resumed: they are not replayed.
       const worth = session !== null && sequence > 0
       memory.put(nameOf(shard), worth ? JSON.stringify({ ...session, sequence, intents }) : null)
     }
@@ -196,12 +203,12 @@ export function openConnection(parts: ConnectionParts): Connection {
     async run(signal) {
       over = signal
       try {
-        const gone = aborted(signal)
-        await Promise.race([gone, failed.promise, connect().then(() => gone)])
+        const stopped = aborted(signal)
+        await Promise.race([stopped, failed.promise, connect().then(() => stopped)])
       } finally {
         leaving = true
         const sockets = [...lines.keys()].map(shard => socketOf(strategy, shard))
-        // With a code other than 1000 the session stays good for a while, and the next start takes it up.
+        // With a code other than 1000 the session stays valid for a while, and the next start resumes it.
         const closed = Promise.resolve(manager.destroy({ code: CloseCodes.Resuming, reason: 'back soon' }))
         await within(
           closed.catch(error => trouble(String(error))),
@@ -216,13 +223,13 @@ export function openConnection(parts: ConnectionParts): Connection {
 
 const nameOf = (shard: number): string => `session:${shard}`
 
-/** For what asks again after we have left: nothing is to come of it. */
+/** For callers that ask after shutdown: never resolves. */
 const stayAway = () => new Promise<never>(() => undefined)
 
 function recall(text: string | null, intents: number): SessionInfo | null {
   if (text === null) return null
   const { intents: before, ...session } = JSON.parse(text) as SessionInfo & { readonly intents: number }
-  // A session goes on with what it was begun for; who now wants to hear more or less needs a new one.
+  // A session keeps the intents it started with; different intents need a new session.
   return before === intents ? session : null
 }
 
@@ -237,7 +244,7 @@ interface RawSocket {
   terminate(): void
 }
 
-/** The library does not hand out its sockets; a dead one must be cut all the same. */
+/** The library does not expose its sockets, but a dead one must be terminated. */
 function socketOf(strategy: SimpleShardingStrategy | null, shard: number): RawSocket | null {
   const shards: unknown = strategy && Reflect.get(strategy, 'shards')
   const one: unknown = shards instanceof Map ? shards.get(shard) : null
@@ -245,8 +252,22 @@ function socketOf(strategy: SimpleShardingStrategy | null, shard: number): RawSo
   return socket !== null && typeof socket === 'object' && 'terminate' in socket ? (socket as RawSocket) : null
 }
 
-const aborted = (signal: AbortSignal) =>
-  new Promise<void>(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+export interface Progress {
+  began(number: number): void
+  ended(number: number): void
+  /** Everything up to here has been handled. */
+  reached(): number
+}
+
+export function openProgress(from: number): Progress {
+  const open = new Set<number>()
+  let highest = from
+  return {
+    began(number) {
+      open.add(number)
+      highest = Math.max(highest, number)
+    },
+    ended: number => void open.delete(number),
+    reached: () => (open.size === 0 ? highest : Math.min(highest, ...open) - 1),
+  }
+}

@@ -1,4 +1,4 @@
-// What Discord tells over its gateway, each thing to whom it concerns.
+// Routes the events of Discord's gateway to the parts that handle them.
 import type {
   APIInteraction,
   GatewayChannelCreateDispatchData,
@@ -14,69 +14,78 @@ import type {
 import type { ChatMemory } from '../../base/chat.ts'
 import type { Clock } from '../../base/time.ts'
 import type { Dispatch } from './connection.ts'
-import type { Listening } from './listening.ts'
-import type { Marks } from './marks.ts'
-import type { ChannelTold, Places } from './places.ts'
+import type { Cursors } from './cursors.ts'
+import type { Listening } from './inbound.ts'
+import { wholeGuild, wholeMessage, wholeReady } from './normalize.ts'
+import type { ChannelData, Places } from './places.ts'
 import { idAt, shardOf } from './snowflake.ts'
 
-/** Who we are there, as Discord last told. */
+/** The bot's own identity, as Discord last reported it. */
 export interface Self {
   readonly id: string
   readonly name: string
   readonly app: string
-  /** Of all connections. */
+  /** The guilds of all connections. */
   readonly guilds: readonly string[]
-  /** How many connections there are; missing: one. */
+  /** The number of connections; missing: one. */
   readonly shards?: number
 }
 
 export interface DispatchParts {
   readonly clock: Clock
-  readonly marks: Marks
+  readonly cursors: Cursors
   readonly places: Places
   readonly listening: Listening
   self(): Self | null
-  keepSelf(self: Self): void
+  saveSelf(self: Self): void
   ready(resumed: boolean, shard: number): void
-  interaction(interaction: APIInteraction): Promise<void>
-  /** As long as we are there. */
+  /** One of our messages exists, whether or not Discord has confirmed it. */
+  posted(channel: string, nonce: string, message: string): void
+  interaction(interaction: APIInteraction, missed: boolean): Promise<void>
+  /** Aborted at shutdown. */
   life(): AbortSignal
 }
 
-/** Each resolves when it is dealt with; false: it is to be told again after the next start. */
-export function openDispatches(parts: DispatchParts): (event: Dispatch) => Promise<boolean> {
-  const { clock, marks, places, listening } = parts
-  /** The latest message we knew of when this session began. */
+/** Each resolves when it is handled. False: Discord must send it again after the next start. */
+export function createDispatches(parts: DispatchParts): (event: Dispatch) => Promise<boolean> {
+  const { clock, cursors, places, listening } = parts
+  /** The latest message we knew when this session started. */
   let horizon: string | null = null
-  /** Guilds that have yet to be caught up with. */
+  /** Guilds that are not caught up yet. */
   const away = new Set<string>()
-  /** Connections that have been up. */
+  /** Direct messages are not caught up yet. */
+  let directsAway = false
+  /** Connections that have been up at least once. */
   const met = new Set<number>()
 
-  return async ({ t, d, shard }) => {
+  return async ({ t, d, shard, missed }) => {
     switch (t) {
       case 'READY':
-        return onReady(d as GatewayReadyDispatchData, shard)
+        return onReady(wholeReady(d as GatewayReadyDispatchData), shard)
       case 'RESUMED':
         met.add(shard)
         parts.ready(true, shard)
         return caughtUp(true, null)
       case 'GUILD_CREATE':
-        return onGuild(d as GatewayGuildCreateDispatchData)
-      case 'MESSAGE_CREATE':
-        return listening.message(d as GatewayMessageCreateDispatchData)
+        return onGuild(wholeGuild(d as GatewayGuildCreateDispatchData))
+      case 'MESSAGE_CREATE': {
+        const message = wholeMessage(d as GatewayMessageCreateDispatchData)
+        const { id, nonce, channel_id: channel, author } = message
+        if (nonce !== undefined && author.id === parts.self()?.id) parts.posted(channel, String(nonce), id)
+        return listening.message(message, missed)
+      }
       case 'MESSAGE_UPDATE':
-        return listening.edited(d as GatewayMessageCreateDispatchData)
+        return listening.edited(wholeMessage(d as GatewayMessageCreateDispatchData))
       case 'MESSAGE_DELETE':
         return listening.deleted(d as GatewayMessageDeleteDispatchData)
       case 'MESSAGE_DELETE_BULK':
         return listening.deleted(d as GatewayMessageDeleteBulkDispatchData)
       case 'INTERACTION_CREATE':
-        await parts.interaction(d as APIInteraction)
+        await parts.interaction(d as APIInteraction, missed)
         return true
       case 'THREAD_CREATE': {
         const thread = d as GatewayThreadCreateDispatchData
-        places.learnChannel(thread as ChannelTold, thread.guild_id ?? null)
+        places.learnChannel(thread as ChannelData, thread.guild_id ?? null)
         return 'member' in thread && thread.member ? listening.joined(thread.id) : true
       }
       case 'THREAD_MEMBERS_UPDATE': {
@@ -91,38 +100,42 @@ export function openDispatches(parts: DispatchParts): (event: Dispatch) => Promi
     }
   }
 
-  async function onReady(told: GatewayReadyDispatchData, shard: number): Promise<boolean> {
-    const { user, application } = told
-    const guilds = told.guilds.map(({ id }) => id)
-    const shards = told.shard?.[1] ?? 1
+  async function onReady(data: ReturnType<typeof wholeReady>, shard: number): Promise<boolean> {
+    const { user, application } = data
+    const guilds = data.guilds.map(({ id }) => id)
+    const shards = data.shard?.[1] ?? 1
     const elsewhere = (guild: string) => shardOf(guild, shards) !== shard
     const others = parts.self()?.guilds.filter(elsewhere) ?? []
-    parts.keepSelf({ id: user.id, name: user.username, app: application.id, guilds: [...others, ...guilds], shards })
+    parts.saveSelf({ id: user.id, name: user.username, app: application.id, guilds: [...others, ...guilds], shards })
     met.add(shard)
     parts.ready(false, shard)
-    marks.hold()
-    horizon = marks.horizon()
-    // Nothing from before our time is answered.
-    if (horizon === null) marks.beginAt(idAt(clock.now()))
+    cursors.hold()
+    horizon = cursors.horizon()
+    // On the first start, earlier messages are not answered.
+    if (horizon === null) cursors.beginAt(idAt(clock.now()))
     for (const guild of away) if (!elsewhere(guild)) away.delete(guild)
     for (const guild of guilds) away.add(guild)
-    // Direct messages come by the first connection.
-    return caughtUp(shard !== 0 || (await listening.catchUp(null, horizon, parts.life())), null)
+    // Direct messages come over the first connection.
+    if (shard !== 0) return caughtUp(true, null)
+    directsAway = true
+    const done = await listening.catchUp(null, horizon, parts.life())
+    if (done) directsAway = false
+    return caughtUp(done, null)
   }
 
   async function onGuild(guild: GatewayGuildCreateDispatchData): Promise<boolean> {
     if (guild.unavailable) return true
     places.learnGuild(guild)
-    for (const { id, member } of guild.threads) if (member) marks.takePart(id)
+    for (const { id, member } of guild.threads) if (member) cursors.takePart(id)
     const self = parts.self()
-    if (self && !self.guilds.includes(guild.id)) parts.keepSelf({ ...self, guilds: [...self.guilds, guild.id] })
+    if (self && !self.guilds.includes(guild.id)) parts.saveSelf({ ...self, guilds: [...self.guilds, guild.id] })
     return caughtUp(await listening.catchUp(guild, horizon, parts.life()), guild.id)
   }
 
-  /** Once all that was missed is dealt with, the next start begins from where we are by then. */
+  /** Once everything missed is handled, the horizon may move on for the next start. */
   function caughtUp(done: boolean, guild: string | null): boolean {
     if (done && guild !== null) away.delete(guild)
-    if (done && away.size === 0 && met.size === (parts.self()?.shards ?? 1)) marks.release()
+    if (done && away.size === 0 && !directsAway && met.size === (parts.self()?.shards ?? 1)) cursors.release()
     return done
   }
 
@@ -132,26 +145,26 @@ export function openDispatches(parts: DispatchParts): (event: Dispatch) => Promi
       case 'CHANNEL_UPDATE':
       case 'THREAD_UPDATE': {
         const channel = d as GatewayChannelCreateDispatchData
-        return places.learnChannel(channel as ChannelTold, channel.guild_id ?? null)
+        return places.learnChannel(channel as ChannelData, channel.guild_id ?? null)
       }
       case 'CHANNEL_DELETE':
       case 'THREAD_DELETE':
-        return places.forgetChannel((d as ChannelTold).id)
+        return places.forgetChannel((d as ChannelData).id)
       case 'GUILD_DELETE':
         return onGuildGone(d as GatewayGuildDeleteDispatchData)
     }
   }
 
   function onGuildGone({ id, unavailable }: GatewayGuildDeleteDispatchData): void {
-    // An outage; it comes back.
+    // An outage; the guild comes back.
     if (unavailable) return
     places.forgetGuild(id)
     const self = parts.self()
-    if (self) parts.keepSelf({ ...self, guilds: self.guilds.filter(one => one !== id) })
+    if (self) parts.saveSelf({ ...self, guilds: self.guilds.filter(one => one !== id) })
   }
 }
 
-/** How many guilds a connection tells of, and which of several it is; null: it is the only one. */
+/** How many guilds a connection has, and which of several it is; null: it is the only one. */
 export function shareOf({ guilds, shards = 1 }: Self, shard: number): { guilds: number; shard: string | null } {
   if (shards === 1) return { guilds: guilds.length, shard: null }
   const own = guilds.filter(guild => shardOf(guild, shards) === shard)

@@ -1,7 +1,7 @@
 // Drafts keep Discord's pace, show the latest, and never come after the final.
 import { expect, test } from 'vitest'
 import type { Outgoing } from '../../base/chat.ts'
-import { openDrafts } from './drafts.ts'
+import { createDrafts } from './drafts.ts'
 
 const place = { chat: 'discord', conversation: '1' }
 const never = new AbortController().signal
@@ -17,7 +17,8 @@ function setup() {
   const slept: number[] = []
   const pauses: (() => void)[] = []
   const writes: PromiseWithResolvers<void>[] = []
-  const drafts = openDrafts({
+  let holding = false
+  const drafts = createDrafts({
     clock: {
       now: () => 0,
       sleep: ms => {
@@ -31,13 +32,17 @@ function setup() {
       writes.push(write)
       return write.promise
     },
+    held: () => holding,
     lost: (_, why) => void lost.push(why),
   })
   const settle = () => new Promise(resolve => setImmediate(resolve))
-  return { drafts, written, lost, slept, pauses, writes, settle }
+  const hold = (on: boolean) => {
+    holding = on
+  }
+  return { drafts, written, lost, slept, pauses, writes, settle, hold }
 }
 
-test('one edit at a time, a pause after each, and what came meanwhile is shown together', async () => {
+test('one edit at a time, a pause after each, and news in between is shown together', async () => {
   const { drafts, written, slept, pauses, writes, settle } = setup()
   drafts.show(place, message(''), never)
   expect(written).toEqual([])
@@ -60,7 +65,7 @@ test('one edit at a time, a pause after each, and what came meanwhile is shown t
   expect(written).toHaveLength(3)
 })
 
-test('the final waits for the edit on its way, and nothing follows it', async () => {
+test('the final waits for the edit in flight, and no edit follows it', async () => {
   const { drafts, written, pauses, writes, settle } = setup()
   drafts.show(place, message('a'), never)
   drafts.show(place, message('a b'), never)
@@ -78,19 +83,7 @@ test('the final waits for the edit on its way, and nothing follows it', async ()
   expect(written).toEqual(['a'])
 })
 
-test('a draft that may stand there although its post failed is looked for before the final', async () => {
-  const { drafts, written, writes, settle } = setup()
-  drafts.show(place, message('a'), never)
-  writes[0]?.reject(new Error('the answer was lost'))
-  await settle()
-  const finished = drafts.finish('m')
-  await settle()
-  expect(written).toEqual(['a', 'a'])
-  writes[1]?.resolve()
-  await finished
-})
-
-test('an edit that fails is told, and tried again with the next words', async () => {
+test('a failed edit is reported and retried', async () => {
   const { drafts, written, lost, pauses, writes, settle } = setup()
   drafts.show(place, message('a'), never)
   writes[0]?.reject(new Error('down'))
@@ -99,4 +92,19 @@ test('an edit that fails is told, and tried again with the next words', async ()
   pauses[0]?.()
   await settle()
   expect(written).toEqual(['a', 'a'])
+})
+
+test('a draft is held back while an earlier answer is being posted, and then shows the latest text', async () => {
+  const { drafts, written, pauses, settle, hold } = setup()
+  hold(true)
+  drafts.show(place, message('a'), never)
+  drafts.show(place, message('a b'), never)
+  await settle()
+  pauses[0]?.()
+  await settle()
+  expect([written, pauses.length]).toEqual([[], 2])
+  hold(false)
+  pauses[1]?.()
+  await settle()
+  expect(written).toEqual(['a b'])
 })

@@ -1,24 +1,27 @@
-// Live drafts: what was said so far, edited at Discord's pace and one edit after the other. A draft may lose anything.
+// Live drafts: the answer so far, edited at Discord's pace, one edit at a time. Drafts may be lost.
 import type { Outgoing } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import type { Clock } from '../../base/time.ts'
+import { troubleOf } from './errors.ts'
 import { draftOf } from './render.ts'
-import { troubleOf } from './trouble.ts'
 
-/** The limits for edits are not published; this pace has been found to be good. */
+/** Discord does not publish its limits for edits; this pace works in practice. */
 export const editEveryMs = 1200
+const lookEveryMs = 200
 
 export interface DraftParts {
   readonly clock: Clock
-  /** Makes this the text of the draft that answers `about`. */
+  /** Sets the text of the draft that answers `about`. */
   write(place: Place, about: string, key: string, content: string): Promise<void>
+  /** True while the draft would end up between the pieces of an earlier answer. */
+  held(place: Place, about: string): boolean
   lost(place: Place, why: string): void
 }
 
 export interface Drafts {
-  /** Comes back at once; it is shown when it is due, and only the latest is. */
+  /** Returns immediately. Only the latest text is shown, when the next edit is due. */
   show(place: Place, message: Outgoing, signal: AbortSignal): void
-  /** Resolves when nothing of the draft is on its way; nothing more follows. */
+  /** Resolves when no edit of the draft is in flight; none follows. */
   finish(about: string): Promise<void>
 }
 
@@ -28,39 +31,38 @@ interface Draft {
   steps: number
   shown: string
   over: boolean
-  /** The edit that is on its way. */
+  /** The edit in flight. */
   writing: Promise<void>
-  /** The last edit failed, and yet Discord may have taken it. */
-  again: (() => Promise<void>) | null
   busy: boolean
 }
 
-export function openDrafts({ clock, write, lost }: DraftParts): Drafts {
+export function createDrafts({ clock, write, held, lost }: DraftParts): Drafts {
   const drafts = new Map<string, Draft>()
 
   const blank = (): Draft => ({
     ...{ text: '', label: null, steps: 0, shown: '' },
-    ...{ over: false, busy: false, writing: Promise.resolve(), again: null },
+    ...{ over: false, busy: false, writing: Promise.resolve() },
   })
 
-  /** Goes on while there is something new, one edit per pause. */
+  /** Runs while there is something new, one edit per pause. */
   async function keepShowing(draft: Draft, place: Place, about: string, key: string, signal: AbortSignal) {
     draft.busy = true
     while (!draft.over && !signal.aborted) {
       const content = draftOf(draft)
       if (content === '' || content === draft.shown) break
+      if (held(place, about)) {
+        await clock.sleep(lookEveryMs, signal)
+        continue
+      }
       let pause = editEveryMs
       draft.writing = write(place, about, key, content).then(
         () => {
           draft.shown = content
-          draft.again = null
         },
         error => {
           const trouble = troubleOf(error)
-          if (trouble.type === 'passing') {
-            pause = Math.max(editEveryMs, trouble.afterMs)
-            if (trouble.afterMs === 0) draft.again = () => write(place, about, key, content)
-          } else draft.over = true
+          if (trouble.type === 'passing') pause = Math.max(editEveryMs, trouble.afterMs)
+          else draft.over = true
           lost(place, trouble.why)
         },
       )
@@ -86,8 +88,6 @@ export function openDrafts({ clock, write, lost }: DraftParts): Drafts {
       drafts.delete(about)
       draft.over = true
       await draft.writing
-      // A draft that stands there unknown to us would stay for ever; the same key finds it.
-      await draft.again?.().catch(() => undefined)
     },
   }
 }

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import { openRequests } from './http.ts'
+import { createRequests } from './http.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {
@@ -22,9 +22,9 @@ async function serve(answer: RequestListener) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, connections: () => connections }
 }
 
-test.each([204, 429, 502])('an answer %i whose body nobody reads does not hold its connection', async status => {
+test.each([204, 429, 502])('a response %i with an unread body does not block its connection', async status => {
   const { url, connections } = await serve((_, answer) => answer.writeHead(status).end(status === 204 ? '' : '{}'))
-  const request = openRequests()
+  const request = createRequests()
   for (let n = 0; n < 5; n++) {
     expect((await request(url, {})).status).toBe(status)
     await pause(20)
@@ -32,17 +32,17 @@ test.each([204, 429, 502])('an answer %i whose body nobody reads does not hold i
   expect(connections()).toBe(1)
 })
 
-test('one that is never answered, or only by half, is given up', async () => {
-  const { url } = await serve((asked, answer) => {
-    if (asked.method === 'GET') answer.writeHead(200, { 'content-length': '10' }).write('half')
+test('a request without a complete response is given up', async () => {
+  const { url } = await serve((incoming, answer) => {
+    if (incoming.method === 'GET') answer.writeHead(200, { 'content-length': '10' }).write('half')
   })
-  const request = openRequests(100)
+  const request = createRequests(100)
   await expect(request(url, { method: 'POST', body: '{}' })).rejects.toThrow('no answer')
   const half = await request(url, {})
   await expect(half.text()).rejects.toThrow()
 })
 
-test('one that moves may take longer than that', async () => {
+test('a slow response that keeps sending may take longer than the timeout', async () => {
   const { url } = await serve(async (_, answer) => {
     answer.writeHead(200)
     for (let n = 0; n < 6; n++) {
@@ -51,6 +51,6 @@ test('one that moves may take longer than that', async () => {
     }
     answer.end()
   })
-  const answer = await openRequests(150)(url, {})
+  const answer = await createRequests(150)(url, {})
   expect(await answer.text()).toBe('xxxxxx')
 })

@@ -1,9 +1,9 @@
-// Requests over Node's own HTTP: what the library would bring for it takes fifteen megabytes more.
+// Requests with Node's own HTTP client: the library's would take fifteen megabytes more.
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest, STATUS_CODES } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
 import type { ResponseLike } from '@discordjs/rest'
 
-/** As the library asks for it. */
+/** As the library passes it. */
 export interface Init {
   readonly method?: string | undefined
   readonly headers?: unknown
@@ -11,10 +11,10 @@ export interface Init {
   readonly signal?: AbortSignal | null | undefined
 }
 
-/** Nothing moves for this long: it is dead. Something that moves may take its time, such as a large file on a slow line. */
+/** A request without any data for this long is dead. A slow one with data may take longer, such as a large upload. */
 const silenceMs = 15_000
 
-export function openRequests(timeout = silenceMs): (url: string, init: Init) => Promise<ResponseLike> {
+export function createRequests(timeout = silenceMs): (url: string, init: Init) => Promise<ResponseLike> {
   const keep = { keepAlive: true, keepAliveMsecs: 30_000 }
   const agents = { 'http:': new PlainAgent(keep), 'https:': new SecureAgent(keep) }
 
@@ -30,7 +30,7 @@ export function openRequests(timeout = silenceMs): (url: string, init: Init) => 
         const options = { method, agent, headers: all, timeout, ...(signal ? { signal } : {}) }
         const request = (secure ? secureRequest : plainRequest)(target, options, resolve)
         request.on('timeout', () => request.destroy(new Error('no answer')))
-        // A connection that was kept may have been closed by the other side just now; then nothing has been read of it.
+        // The server may have just closed a kept-alive connection; then it has not read the request.
         request.on('error', (error: NodeJS.ErrnoException) =>
           reject(request.reusedSocket && error.code === 'ECONNRESET' ? new StaleConnection() : error),
         )
@@ -49,7 +49,7 @@ class StaleConnection extends Error {}
 async function encoded(body: unknown): Promise<{ bytes: Uint8Array; type: Record<string, string> }> {
   if (body === null || body === undefined) return { bytes: new Uint8Array(), type: {} }
   if (typeof body === 'string') return { bytes: Buffer.from(body), type: {} }
-  // Files: rare enough to let the platform's own fetch write them down.
+  // Files are rare, so Response may encode the form.
   const form = new Response(body as FormData)
   const type = form.headers.get('content-type') ?? 'application/octet-stream'
   return { bytes: new Uint8Array(await form.arrayBuffer()), type: { 'content-type': type } }
@@ -67,7 +67,7 @@ function responseOf(answer: IncomingMessage): ResponseLike {
     return Buffer.concat(chunks)
   }
   const text = async () => (await buffer()).toString('utf8')
-  // An answer whose body the library does not read must not hold its connection.
+  // The library does not read these bodies; unread, they would block the connection.
   if (status === 204 || status === 429 || status >= 500) answer.resume()
   return {
     body: answer,
@@ -78,7 +78,7 @@ function responseOf(answer: IncomingMessage): ResponseLike {
     text,
     json: async () => JSON.parse(await text()) as unknown,
     arrayBuffer: async () => new Uint8Array(await buffer()).buffer,
-    // The library only looks headers up by name.
+    // The library only reads headers by name.
     headers: { get: headerOf, has: (name: string) => headerOf(name) !== null } as unknown as Headers,
   } as ResponseLike
 }

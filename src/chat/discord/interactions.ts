@@ -1,83 +1,88 @@
-// Slash commands and buttons: heard like any other message, answered in their own place for as long as that is possible.
+// Slash commands and buttons: handled like any other message, and answered in place for as long as that is possible.
+
 import type { API, APIInteraction } from '@discordjs/core'
-import type { Accepted, Attachment, Duplicate, NewEvent, Refused, Standing } from '../../base/event.ts'
+import type { Accepted, Attachment, Duplicate, NewEvent, Refused, Sender } from '../../base/event.ts'
 import type { Clock } from '../../base/time.ts'
-import type { AskedBook } from './answers.ts'
+import { within } from '../../base/within.ts'
+import { eventOf, type Member, type Person, type Spot, senderOf } from './addressed.ts'
+import type { PendingQuestions } from './answers.ts'
 import type { AttachmentSeen } from './attachments.ts'
 import { asTyped, choicesFor, type Given, slashFiles, slashPrompt } from './commands.ts'
-import { eventOf, type Member, type Person, type Spot, standingOf } from './heard.ts'
-import { within } from './patience.ts'
-import type { ChannelTold } from './places.ts'
+import { codes, troubleOf } from './errors.ts'
+import { wholeMember } from './normalize.ts'
+import type { ChannelData } from './places.ts'
 import { allowedMentions, limits, stopId } from './render.ts'
-import { codes, troubleOf } from './trouble.ts'
 
 export interface InteractionParts {
   readonly api: API
-  readonly asked: AskedBook
+  readonly asked: PendingQuestions
   readonly clock: Clock
-  learn(channel: ChannelTold, guild: string | null): void
+  learn(channel: ChannelData, guild: string | null): void
   spot(channel: string, guild: string | null): Promise<Spot>
   accept(event: NewEvent): Promise<Accepted | Duplicate | Refused>
   fetch(message: string, files: readonly AttachmentSeen[]): Promise<readonly Attachment[]>
-  /** Takes the files of a message away again. */
+  /** Removes the files of a message again. */
   drop(message: string): Promise<void>
-  /** Whether a message is the beginning of a conversation of its own. */
+  /** Whether a message started a conversation of its own. */
   isConversation(message: string): boolean
-  /** Somebody who may speak here. */
-  knows(standing: Standing): boolean
-  /** What may follow a command. */
+  /** Whether the sender may speak here. */
+  knows(sender: Sender): boolean
+  /** Whether the answer to a command is only for the person who sent it. */
+  isPrivate(command: string): boolean
+  /** Completions for the argument of a command. */
   suggest(command: string): readonly string[]
   trouble(why: string): void
 }
 
-/** Discord gives up after three seconds; this leaves it time to hear of it. */
+/** Discord gives up after three seconds; this leaves time for our reply to arrive. */
 const answerWithinMs = 1500
-/** The token of an interaction lives for fifteen minutes; a little less is safe. */
+/** An interaction token is valid for fifteen minutes; a little less is safe. */
 const tokenLivesMs = 14.5 * 60_000
-const onlyForThem = 64
+const ephemeral = 64
 
 const kinds = { command: 2, component: 3, completion: 4 } as const
 
-/** Resolves when it has been accepted or refused, and Discord knows that it was heard. */
-export function openInteractions(parts: InteractionParts) {
+/** Resolves when it has been accepted or refused, and acknowledged to Discord. */
+export function createInteractions(parts: InteractionParts) {
   const { api, asked, clock, trouble } = parts
 
-  return async (interaction: APIInteraction): Promise<void> => {
-    const said = saidIn(interaction)
-    if (!said) return
+  return async (interaction: APIInteraction, missed: boolean): Promise<void> => {
+    const input = parseInteraction(interaction)
+    if (!input) return
     const { id, token, application_id: app } = interaction
     const guild = interaction.guild_id ?? null
     const { channel } = interaction
-    if (channel) parts.learn(channel as ChannelTold, guild)
-    if (interaction.type === kinds.completion) return complete(interaction, said, guild)
+    if (channel) parts.learn(channel as ChannelData, guild)
+    if (interaction.type === kinds.completion) return complete(interaction, input, guild)
 
-    const privately = interaction.type === kinds.component
+    // In a direct message there is nobody else, and ephemeral answers disappear.
+    const privately = interaction.type === kinds.component || (guild !== null && parts.isPrivate(input.name))
     asked.remember(id, { app, token, until: clock.now() + tokenLivesMs, privately })
     const { promise: acknowledged, resolve: acknowledge } = Promise.withResolvers<void>()
     asked.acknowledging(id, acknowledged)
     try {
-      const answer = ask(id, said, guild)
+      const answer = ask(id, input, guild, missed)
       await acknowledgeInTime(interaction, answer, privately)
     } finally {
       acknowledge()
     }
   }
 
-  /** To find out where it was said may take longer than Discord waits. */
-  async function ask(id: string, said: SaidIn, guild: string | null) {
-    const spot = await parts.spot(said.channel, guild)
-    const known = parts.knows(standingIn(said, spot))
-    const attachments = known && said.files.length > 0 ? await parts.fetch(id, said.files) : []
-    const { text, author, member } = said
-    // A draft that stands in the channel, because its thread could not be opened, belongs to the message it answers.
-    const own = said.answers !== undefined && parts.isConversation(said.answers)
-    const words = { id, text, author, spot, conversation: own ? said.answers : said.channel, attachments }
+  /** Finding out the place may take longer than Discord waits. */
+  async function ask(id: string, input: Input, guild: string | null, missed: boolean) {
+    const spot = await parts.spot(input.channel, guild)
+    const known = parts.knows(senderIn(input, spot))
+    const attachments = known && input.files.length > 0 ? await parts.fetch(id, input.files) : []
+    const { text, author, member } = input
+    // A draft that is in the channel because its thread could not be opened belongs to the message it answers.
+    const own = input.answers !== undefined && parts.isConversation(input.answers)
+    const words = { id, text, author, spot, conversation: own ? input.answers : input.channel, attachments, missed }
     const answer = await parts.accept(eventOf(member ? { ...words, member } : words))
     if (answer.type === 'refused' && attachments.length > 0) await parts.drop(id)
     return answer
   }
 
-  /** What is refused quickly is told to them alone; everything else gets its answer when it is there. */
+  /** A quick refusal is shown only to the sender; everything else is answered later. */
   async function acknowledgeInTime(
     { id, token, application_id: app }: APIInteraction,
     answering: Promise<Accepted | Duplicate | Refused>,
@@ -87,18 +92,18 @@ export function openInteractions(parts: InteractionParts) {
     if (early?.type === 'refused') {
       asked.forget(id)
       if (early.reason === '') return
-      return heard(id, api.interactions.reply(id, token, { ...told(early.reason), flags: onlyForThem }))
+      return settle(id, api.interactions.reply(id, token, { ...refusalBody(early.reason), flags: ephemeral }))
     }
-    await heard(id, api.interactions.defer(id, token, privately ? { flags: onlyForThem } : {}))
+    await settle(id, api.interactions.defer(id, token, privately ? { flags: ephemeral } : {}))
     const answer = await answering
     if (answer.type !== 'refused') return
     asked.forget(id)
-    const reason = answer.reason || 'Not now.'
-    await heard(id, api.interactions.editReply(app, token, told(reason)))
+    const reason = answer.reason || 'Not accepted.'
+    await settle(id, api.interactions.editReply(app, token, refusalBody(reason)))
   }
 
-  /** Too late, or heard before we were killed: the answer finds its way all the same. */
-  async function heard(id: string, telling: Promise<unknown>): Promise<void> {
+  /** If it is too late, or was acknowledged before a kill, the answer is sent in another way. */
+  async function settle(id: string, telling: Promise<unknown>): Promise<void> {
     try {
       await telling
     } catch (error) {
@@ -109,14 +114,14 @@ export function openInteractions(parts: InteractionParts) {
     }
   }
 
-  async function complete({ id, token }: APIInteraction, said: SaidIn, guild: string | null): Promise<void> {
-    const known = parts.knows(standingIn(said, await parts.spot(said.channel, guild)))
-    const choices = known ? choicesFor(parts.suggest(said.name), said.typed) : []
-    await heard(id, api.interactions.createAutocompleteResponse(id, token, { choices }))
+  async function complete({ id, token }: APIInteraction, input: Input, guild: string | null): Promise<void> {
+    const known = parts.knows(senderIn(input, await parts.spot(input.channel, guild)))
+    const choices = known ? choicesFor(parts.suggest(input.name), input.typed) : []
+    await settle(id, api.interactions.createAutocompleteResponse(id, token, { choices }))
   }
 }
 
-interface SaidIn {
+interface Input {
   readonly name: string
   /** As it would be typed in any other chat. */
   readonly text: string
@@ -125,21 +130,19 @@ interface SaidIn {
   readonly author: Person
   readonly member?: Member
   readonly channel: string
-  /** Of a button: the message that the one with the button answers. */
+  /** For a button: the message that the message with the button answers. */
   readonly answers?: string | undefined
 }
 
-const standingIn = ({ author, member }: SaidIn, spot: Spot) => standingOf(author.id, member?.roles ?? [], spot)
+const senderIn = ({ author, member }: Input, spot: Spot) => senderOf(author.id, member?.roles ?? [], spot)
 
-/** Null: nothing that we offer. */
-function saidIn(interaction: APIInteraction): SaidIn | null {
+/** Null: not one of our commands or buttons. */
+function parseInteraction(interaction: APIInteraction): Input | null {
   const author = interaction.member?.user ?? interaction.user
   const channel = interaction.channel?.id ?? interaction.channel_id
   if (!author || channel === undefined) return null
   const { member } = interaction
-  const who = member
-    ? { author, member: { nick: member.nick ?? null, roles: member.roles }, channel }
-    : { author, channel }
+  const who = member ? { author, member: wholeMember(member), channel } : { author, channel }
   if (interaction.type === kinds.component) {
     const answers = interaction.message.message_reference?.message_id
     const stop = { name: 'stop', text: '/stop', typed: '', files: [], answers }
@@ -153,7 +156,7 @@ function saidIn(interaction: APIInteraction): SaidIn | null {
   return { name, text: asTyped(name, options), typed: slashPrompt(options), files, ...who }
 }
 
-const told = (reason: string) => ({
+const refusalBody = (reason: string) => ({
   content: reason.slice(0, limits.length),
   allowed_mentions: { parse: [...allowedMentions.parse] },
 })

@@ -36,12 +36,13 @@ test.each<[string, GuildGiven, ChannelGiven, boolean]>([
   ['closed, but we are an administrator', guild({ own: String(admin) }), channel(['us', '0', both]), true],
   ['closed, but the guild is ours', guild({ owner: us }), channel(['g', '0', both]), true],
   ['nobody told us who we are', { ...guild({ everyone: '0' }), members: [] }, channel(), true],
+  ['nobody told us what roles there are', { ...guild({ everyone: '0' }), roles: [] }, channel(), true],
   ['a forum', guild({}), { id: 'f', type: 15 }, false],
 ])('%s', (_, there, where, may) => {
   expect(readableIn(there, us)(where)).toBe(may)
 })
 
-test('a thread is ruled by the channel it hangs from', () => {
+test('a thread has the permissions of its parent channel', () => {
   const thread = { id: 't', type: 11, parent_id: 'c' }
   expect(readableIn(guild({ channels: [channel(['g', '0', both])] }), us)(thread)).toBe(false)
   expect(readableIn(guild({ channels: [channel()] }), us)(thread)).toBe(true)

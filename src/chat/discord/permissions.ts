@@ -1,4 +1,4 @@
-// Where we may read, by Discord's own rules. To ask where we may not is refused, and ten thousand refusals shut us out.
+// Where the bot may read, by Discord's rules. Forbidden requests are refused, and too many refusals get the bot blocked.
 import type { GatewayGuildCreateDispatchData } from '@discordjs/core'
 
 interface Overwrite {
@@ -7,7 +7,7 @@ interface Overwrite {
   readonly deny: string
 }
 
-/** As much of a channel or thread as decides. */
+/** The part of a channel or thread that matters for permissions. */
 export interface ChannelGiven {
   readonly id: string
   readonly type: number
@@ -25,7 +25,7 @@ const administrator = 1n << 3n
 /** View Channel and Read Message History. */
 const reading = (1n << 10n) | (1n << 16n)
 const threadTypes: readonly number[] = [10, 11, 12]
-/** Forums and galleries hold nothing but threads. */
+/** Forums and media channels contain only threads. */
 const withoutMessages: readonly number[] = [15, 16]
 
 export function readableIn(guild: GuildGiven, us: string): (channel: ChannelGiven) => boolean {
@@ -33,16 +33,17 @@ export function readableIn(guild: GuildGiven, us: string): (channel: ChannelGive
   const roles = new Set([guild.id, ...(member?.roles ?? [])])
   const base = all(guild.roles.filter(({ id }) => roles.has(id)).map(({ permissions }) => permissions))
   const channels = new Map(guild.channels.map(one => [one.id, one]))
-  // Who does not know what they may can only ask.
-  const everywhere = !member || guild.owner_id === us || (base & administrator) !== 0n
+  // If the permissions are unknown, just try.
+  const isUnknown = !member || !guild.roles.some(({ id }) => id === guild.id)
+  const everywhere = isUnknown || guild.owner_id === us || (base & administrator) !== 0n
   return channel => {
     if (withoutMessages.includes(channel.type)) return false
     if (everywhere) return true
     const ruling = threadTypes.includes(channel.type) ? channels.get(channel.parent_id ?? '') : channel
-    const said = ruling?.permission_overwrites ?? []
-    const forAll = said.filter(({ id }) => id === guild.id)
-    const forRoles = said.filter(({ id }) => id !== guild.id && roles.has(id))
-    const forUs = said.filter(({ id }) => id === us)
+    const overwrites = ruling?.permission_overwrites ?? []
+    const forAll = overwrites.filter(({ id }) => id === guild.id)
+    const forRoles = overwrites.filter(({ id }) => id !== guild.id && roles.has(id))
+    const forUs = overwrites.filter(({ id }) => id === us)
     const may = [forAll, forRoles, forUs].reduce(
       (so, some) => (so & ~all(some.map(({ deny }) => deny))) | all(some.map(({ allow }) => allow)),
       base,
@@ -51,4 +52,5 @@ export function readableIn(guild: GuildGiven, us: string): (channel: ChannelGive
   }
 }
 
-const all = (bits: readonly string[]): bigint => bits.reduce((sum, one) => sum | BigInt(one), 0n)
+/** A compatible server may leave them out. */
+const all = (bits: readonly (string | undefined)[]): bigint => bits.reduce((sum, one) => sum | BigInt(one ?? 0), 0n)

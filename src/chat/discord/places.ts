@@ -1,24 +1,25 @@
-// What we know of the servers and channels we are in: learned from what Discord tells, asked for where it did not.
+// Names and roles of the servers and channels we are in: from gateway events, or requested if missing.
 import type { API, GatewayGuildCreateDispatchData } from '@discordjs/core'
 import type { Clock } from '../../base/time.ts'
-import type { Member, Spot } from './heard.ts'
-import { troubleOf } from './trouble.ts'
+import type { Member, Spot } from './addressed.ts'
+import { troubleOf } from './errors.ts'
+import { wholeMember } from './normalize.ts'
 
 interface KnownGuild {
   readonly name: string
-  /** Roles that came with the bot. */
+  /** The bot's own roles. */
   readonly ownRoles: readonly string[]
 }
 
 interface KnownChannel {
   readonly name: string
   readonly guild: string | null
-  /** Of a thread: the channel it hangs from. */
+  /** Of a thread: its parent channel. */
   readonly parent: string | null
 }
 
-/** As much of a channel as all of Discord's shapes of it have. */
-export interface ChannelTold {
+/** The fields that all of Discord's channel types have. */
+export interface ChannelData {
   readonly id: string
   readonly type: number
   readonly name?: string | null
@@ -28,29 +29,29 @@ export interface ChannelTold {
 
 export interface Places {
   learnGuild(guild: GatewayGuildCreateDispatchData): void
-  learnChannel(channel: ChannelTold, guild: string | null): void
+  learnChannel(channel: ChannelData, guild: string | null): void
   forgetGuild(guild: string): void
   forgetChannel(channel: string): void
-  /** What could not be found out is left open: the channel is then called by its id. */
+  /** If the name cannot be found out, it is the channel's id. */
   spot(channel: string, guild: string | null): Promise<Spot>
-  /** The guild of a channel, if we have heard of it. Undefined: never. */
+  /** The guild of a channel. Undefined: the channel is unknown. */
   guildOf(channel: string): string | null | undefined
   ownRoles(guild: string): Promise<readonly string[]>
   member(guild: string, user: string): Promise<Member>
 }
 
-/** Threads of announcements, public and private ones. */
+/** Announcement, public and private threads. */
 const threadTypes: readonly number[] = [10, 11, 12]
 const inDirectMessages: readonly number[] = [1, 3]
 
-/** So often is asked before somebody is heard without knowing where: who is let in may depend on it. */
+/** Attempts before a message is handled without its place: the gate may depend on it. */
 const tries = 4
 const longestPauseMs = 5000
 
 export function openPlaces(api: API, ourId: () => string, clock: Clock, trouble: (error: unknown) => void): Places {
   const guilds = new Map<string, KnownGuild>()
   const channels = new Map<string, KnownChannel>()
-  const asked = new Map<string, Promise<void>>()
+  const requests = new Map<string, Promise<void>>()
 
   const learnRoles = (
     id: string,
@@ -61,23 +62,23 @@ export function openPlaces(api: API, ourId: () => string, clock: Clock, trouble:
     guilds.set(id, { name, ownRoles })
   }
 
-  const learnChannel = ({ id, type, name, parent_id }: ChannelTold, guild: string | null) => {
+  const learnChannel = ({ id, type, name, parent_id }: ChannelData, guild: string | null) => {
     const parent = threadTypes.includes(type) ? (parent_id ?? null) : null
     channels.set(id, { name: name ?? id, guild: inDirectMessages.includes(type) ? null : guild, parent })
   }
 
-  /** One question at a time about the same thing; what fails is asked again with the next message. */
+  /** One request at a time for the same thing; after a failure, the next message tries again. */
   const once = (what: string, ask: () => Promise<void>): Promise<void> => {
-    const running = asked.get(what)
+    const running = requests.get(what)
     if (running) return running
-    const asking = patiently(ask)
+    const request = withRetries(ask)
       .catch(trouble)
-      .finally(() => asked.delete(what))
-    asked.set(what, asking)
-    return asking
+      .finally(() => requests.delete(what))
+    requests.set(what, request)
+    return request
   }
 
-  async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  async function withRetries<T>(ask: () => Promise<T>): Promise<T> {
     for (let n = 1; ; n++) {
       try {
         return await ask()
@@ -93,7 +94,8 @@ export function openPlaces(api: API, ourId: () => string, clock: Clock, trouble:
   const guildOf = async (id: string): Promise<KnownGuild> => {
     if (!guilds.has(id))
       await once(`guild ${id}`, async () => {
-        const { name, roles } = await api.guilds.get(id)
+        // A compatible server may leave the roles out.
+        const { name, roles = [] } = await api.guilds.get(id)
         learnRoles(id, name, roles)
       })
     return guilds.get(id) ?? { name: id, ownRoles: [] }
@@ -103,7 +105,7 @@ export function openPlaces(api: API, ourId: () => string, clock: Clock, trouble:
     if (!channels.has(id))
       await once(`channel ${id}`, async () => {
         const channel = await api.channels.get(id)
-        const { name, parent_id } = channel as ChannelTold
+        const { name, parent_id } = channel as ChannelData
         learnChannel({ id, type: channel.type, name: name ?? null, parent_id: parent_id ?? null }, guild)
       })
     return channels.get(id) ?? { name: id, guild, parent: null }
@@ -113,7 +115,7 @@ export function openPlaces(api: API, ourId: () => string, clock: Clock, trouble:
     learnChannel,
     learnGuild({ id, name, roles, channels: all, threads }) {
       learnRoles(id, name, roles)
-      for (const one of [...all, ...threads]) learnChannel(one as ChannelTold, id)
+      for (const one of [...all, ...threads]) learnChannel(one as ChannelData, id)
     },
     forgetGuild(id) {
       guilds.delete(id)
@@ -130,8 +132,7 @@ export function openPlaces(api: API, ourId: () => string, clock: Clock, trouble:
     ownRoles: async guild => (await guildOf(guild)).ownRoles,
     async member(guild, user) {
       try {
-        const { nick, roles } = await patiently(() => api.guilds.getMember(guild, user))
-        return { nick: nick ?? null, roles }
+        return wholeMember(await withRetries(() => api.guilds.getMember(guild, user)))
       } catch (error) {
         trouble(error)
         return { roles: [] }

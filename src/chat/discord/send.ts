@@ -1,39 +1,38 @@
-// Letters and drafts on their way to Discord: into a new message, or into one of ours that stands there already.
+// Sends deliveries and drafts to Discord: as a new message, or by editing one of our messages.
+
 import type { API } from '@discordjs/core'
 import type { RawFile } from '@discordjs/rest'
 import type { Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
-import type { Answers, Asked, AskedBook } from './answers.ts'
+import { createSerial } from '../../base/serial.ts'
+import type { Answers, Asked, DraftNote, PendingQuestions } from './answers.ts'
 import type { Drafts } from './drafts.ts'
-import { allowedMentions, beginningOf, limits, nonceOf, stopButton, withoutFileLinks } from './render.ts'
-import { isId } from './snowflake.ts'
+import { codes, postedOf, type Trouble, troubleOf } from './errors.ts'
+import { allowed, type Body, type Poster } from './poster.ts'
+import { beginningOf, limits, nonceOf, stopButton, withoutFileLinks } from './render.ts'
 import type { Threads } from './threads.ts'
-import { codes, postedOf, type Trouble, troubleOf } from './trouble.ts'
 
 export interface SendingParts {
   readonly api: API
   readonly answers: Answers
-  readonly asked: AskedBook
+  readonly asked: PendingQuestions
+  readonly poster: Poster
   readonly threads: Threads
-  ourId(): string | null
-  /** A file of the workspace; null: it is not there any more, or may not be sent. */
+  /** A workspace file; null: it no longer exists, or may not be sent. */
   readFile(path: string): Promise<Uint8Array | null>
-  /** Has left: were we killed now, it would not be sent again. */
-  sent(letterKey: string): void
+  /** It has been sent: it would not be sent again even if we were killed now. */
+  sent(deliveryKey: string): void
   refusedToken(): void
 }
 
 export interface Sending {
   post(place: Place, message: Outgoing, drafts: Drafts, signal: AbortSignal): Promise<Posted>
   writeDraft(place: Place, about: string, key: string, content: string): Promise<void>
+  /** Removes drafts whose answer was posted elsewhere. Failures are left for the next time. */
+  removeLeftDrafts(): Promise<void>
 }
 
-interface Body {
-  readonly content: string
-  readonly files: RawFile[]
-}
-
-/** A text that is too long for a message. Of the files, only this one is given a type. */
+/** A text that is too long for a message. It is the only file with a content type. */
 const answerFile = (text: string): RawFile => ({
   name: 'answer.md',
   data: Buffer.from(text),
@@ -46,109 +45,105 @@ interface Stop {
 }
 
 const most = { files: 10, together: 24 * 1024 * 1024 }
-const onlyForThem = 64
-const rememberedArrivals = 1000
+const ephemeral = 64
+const notShown: Body = {
+  content: 'The answer to your command could not be shown to you alone. Please use the command again.',
+  files: [],
+}
 
-export function openSending(parts: SendingParts): Sending {
-  const { api, answers, asked, threads } = parts
-  /** Nothing is tried with a token that was refused: who asks ten thousand times is shut out. */
+export function createSending(parts: SendingParts): Sending {
+  const { api, answers, asked, poster, threads } = parts
+  /** Set after an invalid token: nothing more is sent, because Discord blocks bots after ten thousand invalid requests. */
   let dead: Trouble | null = null
-  /** Messages that are known to be another letter, though it may have the same words. */
-  const arrivals = new Set<string>()
+  const inOrder = createSerial()
 
-  const reference = (about: string | null, channel: string) =>
-    about === null || about === channel || !isId(about)
-      ? {}
-      : { message_reference: { message_id: about, fail_if_not_exists: false } }
-
-  /** A new message; under the same key it comes into being once. */
-  async function create(
-    channel: string,
-    about: string | null,
-    key: string,
-    body: Body,
-    { extra = {}, stop = {} }: { readonly extra?: object; readonly stop?: Stop } = {},
-  ) {
-    const message = { ...body, ...extra, allowed_mentions: allowed(), nonce: nonceOf(key), enforce_nonce: true }
-    try {
-      return await api.channels.createMessage(channel, { ...message, ...reference(about, channel) }, stop)
-    } catch (error) {
-      const trouble = troubleOf(error)
-      // Without the permission to read what was said before there are no replies.
-      if (trouble.type !== 'refused' || trouble.code !== codes.noReply) throw error
-      return api.channels.createMessage(channel, message, stop)
-    }
-  }
-
-  /** Whatever stood there goes; a second time changes nothing. */
+  /** Replaces everything in the message; repeating it changes nothing. */
   const replaced = ({ content, files }: Body) => ({
     ...{ content, files, components: [], allowed_mentions: allowed() },
     attachments: files.map((file, id) => ({ id: String(id), filename: file.name })),
   })
 
-  /** False: it is gone, or was never there. */
-  async function replace(channel: string, id: string, body: Body, stop: Stop): Promise<boolean> {
-    return unlessGone(api.channels.editMessage(channel, id, replaced(body), stop))
-  }
-
   async function answerCommand({ app, token }: Asked, body: Body, stop: Stop): Promise<boolean> {
-    return unlessGone(api.interactions.editReply(app, token, replaced(body), undefined, stop))
+    return unlessRefused(api.interactions.editReply(app, token, replaced(body), undefined, stop))
   }
 
-  /** Somebody whom the place belongs to hears it there; later than that, the channel does. */
+  /** Turns the draft into the answer. Null: there is no draft, or it cannot be edited and must be removed. */
+  async function replaceDraft(channel: string, about: string, draft: DraftNote, body: Body, stop: Stop) {
+    // During an outage, the answer does not wait to find out whether the draft exists.
+    const id = await idOf(draft, about).catch(() => null)
+    if (id !== null && (await unlessRefused(api.channels.editMessage(channel, id, replaced(body), stop)))) return id
+    answers.leaveDraft(about)
+    return null
+  }
+
+  const idOf = async ({ channel, nonce, id }: DraftNote, about: string) =>
+    id ?? (nonce === null ? null : poster.findDraft(channel, nonce, about))
+
+  /** Visible only to the person who asked. */
+  async function followUp({ app, token }: Asked, body: Body): Promise<boolean> {
+    const privately = { allowed_mentions: allowed(), flags: ephemeral }
+    return unlessRefused(api.interactions.followUp(app, token, { ...body, ...privately }))
+  }
+
+  /** Answers a command in place while that is possible; otherwise in the channel. */
   async function deliver(place: Place, message: Outgoing, body: Body, signal: AbortSignal): Promise<string> {
     const { about, key, kind } = message
-    // Files may take minutes, which a stop does not wait for; words are let through.
+    // Files may take minutes, so a stop aborts them; plain text is allowed to finish.
     const stop = body.files.length > 0 ? { signal } : {}
     const command = about === null ? null : await asked.open(about)
     const claim = kind === 'final' && about !== null ? answers.claim(about, key) : { first: false, draft: null }
     if (command && claim.first && (await answerCommand(command, body, stop))) return about ?? ''
-    if (command?.privately) {
-      const { app, token } = command
-      const onlyThem = { allowed_mentions: allowed(), flags: onlyForThem }
-      return (await api.interactions.followUp(app, token, { ...body, ...onlyThem })).id
+    if (about !== null && asked.isPrivate(about)) {
+      if (command && (await followUp(command, body))) return about
+      // Once is enough, however many pieces there are.
+      if (!claim.first) return about
+      const channel = await threads.channelOf(place.conversation)
+      return poster.create({ channel, about: null, key, body: notShown, draft: false }, stop)
     }
     const channel = await threads.channelOf(place.conversation)
-    if (claim.draft !== null && (await replace(channel, claim.draft, body, stop))) return claim.draft
-    const before = message.again ? await arrived(channel, about, body.content) : null
-    if (before !== null) return before
+    const draft = claim.draft && about !== null ? await replaceDraft(channel, about, claim.draft, body, stop) : null
+    if (draft !== null) return draft
     const replyTo = kind === 'notice' || claim.first ? about : null
-    return (await create(channel, replyTo, key, body, { stop })).id
+    return poster.create({ channel, about: replyTo, key, body, draft: false }, stop)
   }
 
-  /** Discord forgets a nonce after minutes; after a longer absence only looking tells whether a letter had arrived. */
-  async function arrived(channel: string, about: string | null, content: string): Promise<string | null> {
-    try {
-      const after = about !== null && isId(about) ? { after: about } : {}
-      const found = await api.channels.getMessages(channel, { limit: 100, ...after })
-      const isIt = ({ id, author, content: there }: (typeof found)[number]) =>
-        author.id === parts.ourId() && there === content.trim() && !arrivals.has(id)
-      const ours = found.find(isIt)
-      return ours?.id ?? null
-    } catch (error) {
-      // Who may not read what was said sends it with its nonce, as ever.
-      if (troubleOf(error).type === 'refused') return null
-      throw error
-    }
+  async function removeDraft(about: string, draft: DraftNote): Promise<void> {
+    const id = await idOf(draft, about)
+    const removed = id === null || (await unlessRefused(api.channels.deleteMessage(draft.channel, id)))
+    if (!removed) await unlessRefused(api.channels.editMessage(draft.channel, id, { components: [] }))
+    answers.removed(about)
   }
+
+  async function removeAll(): Promise<void> {
+    // Temporary problems: the draft stays on the list.
+    for (const { about, draft } of dead ? [] : answers.left()) await removeDraft(about, draft).catch(() => undefined)
+  }
+
+  const removeLeftDrafts = () => inOrder(removeAll)
 
   return {
+    removeLeftDrafts,
+
     async post(place, message, drafts, signal) {
       if (dead) return postedOf(dead)
+      const { kind, about, key } = message
       try {
-        if (message.kind === 'final' && message.about !== null) await drafts.finish(message.about)
+        if (kind === 'final' && about !== null) await drafts.finish(about)
         signal.throwIfAborted()
         const body = await bodyOf(message, parts.readFile)
         const id = await withoutFilesIfTooLarge(body, fitting => deliver(place, message, fitting, signal))
-        if (arrivals.size >= rememberedArrivals) arrivals.delete(arrivals.values().next().value ?? '')
-        arrivals.add(id)
-        parts.sent(message.key)
+        parts.sent(key)
+        if (kind === 'final') void removeLeftDrafts()
         return { type: 'posted', ref: { place, id } }
       } catch (error) {
         const trouble = troubleOf(error)
         if (trouble.type === 'token') {
           dead = trouble
           parts.refusedToken()
+        }
+        if (trouble.type === 'refused' && kind === 'final' && about !== null) {
+          answers.leaveDraft(about)
+          void removeLeftDrafts()
         }
         return postedOf(trouble)
       }
@@ -160,41 +155,36 @@ export function openSending(parts: SendingParts): Sending {
       const shown = { content, components: stopButton, allowed_mentions: allowed() }
       const there = answers.draftOf(about)
       if (command) {
-        // Known by its id: when the command cannot be answered any more, it is a message of ours like any other.
+        // Stored with its id: when the command can no longer be answered, it is an ordinary message of ours.
+        const note = { channel: place.conversation, nonce: null }
         const edited = api.interactions.editReply(command.app, command.token, shown)
-        const known = edited.then(({ id }) => id === there || answers.drafted(about, id))
-        if (await unlessGone(known)) return
+        const known = edited.then(({ id }) => id === there?.id || answers.drafted(about, { ...note, id }))
+        if (await unlessRefused(known)) return
       }
       const channel = await threads.channelOf(place.conversation)
-      if (there !== null && (await unlessGone(api.channels.editMessage(channel, there, shown)))) return
-      const { id } = await create(channel, about, key, { content, files: [] }, { extra: { components: stopButton } })
-      answers.drafted(about, id)
+      if (there && there.id !== null) return void (await api.channels.editMessage(channel, there.id, shown))
+      const draft = { channel, nonce: nonceOf(key), id: null }
+      // Stored before it is posted: otherwise a kill in between would leave an unknown draft.
+      answers.drafted(about, draft)
+      const id = await poster.create({ channel, about, key, body: { content, files: [] }, draft: true })
+      answers.drafted(about, { ...draft, id })
     },
   }
 }
 
-/** A copy of its own: the library wants to be able to change it. */
-const allowed = () => ({ parse: [...allowedMentions.parse], replied_user: allowedMentions.replied_user })
-
-const gone: readonly number[] = [
-  codes.unknownMessage,
-  codes.unknownWebhook,
-  codes.unknownInteraction,
-  codes.badWebhookToken,
-]
-
-async function unlessGone(doing: Promise<unknown>): Promise<boolean> {
+/** False: Discord refuses it permanently. Throws for files that are too large: without them it may work. */
+async function unlessRefused(doing: Promise<unknown>): Promise<boolean> {
   try {
     await doing
     return true
   } catch (error) {
     const trouble = troubleOf(error)
-    if (trouble.type === 'refused' && gone.includes(trouble.code)) return false
+    if (trouble.type === 'refused' && trouble.code !== codes.tooLarge) return false
     throw error
   }
 }
 
-/** Without what goes along, but never without the answer itself. */
+/** Retries without the attached files, but never without the answer itself. */
 async function withoutFilesIfTooLarge(body: Body, send: (body: Body) => Promise<string>): Promise<string> {
   try {
     return await send(body)
@@ -208,7 +198,7 @@ async function withoutFilesIfTooLarge(body: Body, send: (body: Body) => Promise<
   }
 }
 
-/** The text and its files; a text that is too long for a message becomes a file itself. */
+/** The text and its files; a text that is too long for a message becomes a file. */
 async function bodyOf({ text, files: paths = [] }: Outgoing, readFile: SendingParts['readFile']): Promise<Body> {
   const isLong = limits.measure(text) > limits.length
   const files: RawFile[] = isLong ? [answerFile(text)] : []

@@ -1,4 +1,4 @@
-// The argument lists of all dialects, for any turn: the flags that were asked for are there, and people's words are not.
+// The arguments of all dialects, for any turn: the requested flags are there, and the prompt is not.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { permissionModes, type Turn } from '../../base/agent.ts'
@@ -69,7 +69,9 @@ test('opencode', () =>
     expect(list[0]).toBe('run')
     expect(follows(list, '--format', 'json')).toBe(true)
     expect(list.includes('--model')).toBe(turn.model !== null)
-    if (turn.model) expect(follows(list, '--model', turn.model)).toBe(true)
+    // A name without a provider is one of its own.
+    if (turn.model) expect(follows(list, '--model', `opencode/${turn.model}`)).toBe(true)
+    expect(follows(argumentsOf(opencode, { ...turn, model: 'x/y' }), '--model', 'x/y')).toBe(true)
   }))
 
 // Feature: multi-cli-backend, Property 5: Session resume args across backends

@@ -1,17 +1,19 @@
-// One query of the Claude Agent SDK as a host: words go in turn by turn, and the process behind it is ours.
+// One query of the Claude Agent SDK as a warm host: messages go in turn by turn, and the gateway owns the process behind it.
+import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { Readable, Writable } from 'node:stream'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
+import { orAlive } from '../events.ts'
 import { type Json, object, parseLine } from '../json.ts'
 import { type RunningProcess, startProcess } from '../process.ts'
 import { type Host, leave } from '../warm.ts'
-import { openReading, wordsOf } from './claude.ts'
+import { createReading, promptOf } from './claude.ts'
 
 /** As much of the SDK as is used here. */
 export interface Sdk {
-  query(asked: { readonly prompt: AsyncIterable<unknown>; readonly options: Json }): Query
+  query(order: { readonly prompt: AsyncIterable<unknown>; readonly options: Json }): Query
 }
 
 interface Query extends AsyncIterable<unknown> {
@@ -28,16 +30,16 @@ interface SpawnOrder {
 export interface QueryOrder {
   readonly options: Json
   readonly workingDir: string
-  /** How long it may take to leave when its input has ended. */
+  /** How long it may take to exit after its input has ended. */
   readonly patienceMs: number
 }
 
-/** Rejects if the SDK does not come as far as to start a process. */
+/** Rejects if the SDK does not start a process. */
 export async function openQuery({ query }: Sdk, { options, workingDir, patienceMs }: QueryOrder): Promise<Host> {
-  const words = openWords()
+  const input = createInput()
   const child = Promise.withResolvers<RunningProcess>()
-  const asked = query({
-    prompt: words.spoken,
+  const conversation = query({
+    prompt: input.messages,
     options: {
       ...options,
       spawnClaudeCodeProcess({ command, args, env, signal }: SpawnOrder) {
@@ -48,34 +50,36 @@ export async function openQuery({ query }: Sdk, { options, workingDir, patienceM
       },
     },
   })
-  const messages = asked[Symbol.asyncIterator]()
-  let trouble = 'it ended before it had started a process'
-  // After an error result it throws as well; the result, or else the process, has told why.
+  const messages = conversation[Symbol.asyncIterator]()
+  let problem = 'it ended before it started a process'
+  // After an error result it also throws. The result, or else the process, has reported why.
   const next = () =>
     messages.next().catch((error: unknown) => {
-      trouble = String(error)
+      problem = String(error)
       return null
     })
   let ahead = next()
-  void ahead.then(() => child.reject(new Error(trouble)))
+  void ahead.then(() => child.reject(new Error(problem)))
   return hostOf(await child.promise)
 
   function hostOf(child: RunningProcess): Host {
-    const reading = openReading()
-    const interrupt = () => void asked.interrupt().catch(() => undefined /* then it is ended, after the usual grace */)
+    const reading = createReading()
+    const interrupt = () =>
+      void conversation.interrupt().catch(() => undefined /* then it is killed after the usual grace period */)
 
     async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-      const read = reading()
+      const uuid = randomUUID()
+      const read = reading(uuid)
       let understood = false
       child.startCounting()
-      words.say(wordsOf(turn))
+      input.send({ uuid, content: promptOf(turn) })
       signal.addEventListener('abort', interrupt, { once: true })
       if (signal.aborted) interrupt()
       try {
         for (let message = await ahead; message && !message.done; message = await ahead) {
           ahead = next()
           understood = true
-          for (const event of read(object(message.value))) {
+          for (const event of orAlive(read(object(message.value)))) {
             yield event
             if (event.type === 'ended') return
           }
@@ -88,9 +92,9 @@ export async function openQuery({ query }: Sdk, { options, workingDir, patienceM
     }
 
     async function close(): Promise<void> {
-      words.end()
+      input.end()
       await leave(child, patienceMs)
-      // To its end: it tidies up behind itself there.
+      // Read to the end, where the SDK cleans up.
       for (let message = await ahead; message && !message.done; message = await ahead) ahead = next()
     }
 
@@ -98,16 +102,20 @@ export async function openQuery({ query }: Sdk, { options, workingDir, patienceM
   }
 }
 
-function openWords() {
-  let waiting: string[] = []
+function createInput() {
+  interface Message {
+    readonly uuid: string
+    readonly content: string
+  }
+  let waiting: Message[] = []
   let over = false
   let wake: () => void = () => undefined
-  async function* spoken(): AsyncGenerator<Json> {
+  async function* messages(): AsyncGenerator<Json> {
     for (;;) {
       const batch = waiting
       waiting = []
-      for (const content of batch)
-        yield { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null, session_id: '' }
+      for (const { uuid, content } of batch)
+        yield { type: 'user', uuid, message: { role: 'user', content }, parent_tool_use_id: null, session_id: '' }
       if (waiting.length > 0) continue
       if (over) return
       await new Promise<void>(resolve => {
@@ -116,9 +124,9 @@ function openWords() {
     }
   }
   return {
-    spoken: spoken(),
-    say(text: string) {
-      waiting.push(text)
+    messages: messages(),
+    send(message: Message) {
+      waiting.push(message)
       wake()
     },
     end() {
@@ -128,7 +136,7 @@ function openWords() {
   }
 }
 
-/** Our process in the shape that the SDK asks for. */
+/** Our process with the interface that the SDK expects. */
 function asSpawned(child: RunningProcess) {
   const spawned = Object.assign(new EventEmitter(), {
     stdin: new Writable({
@@ -153,7 +161,7 @@ function asSpawned(child: RunningProcess) {
     },
   })
   void child.end.then(({ code, signal }) => {
-    // One that never ran has neither, and without either the SDK would wait for it.
+    // A process that never ran has neither, and the SDK would wait for one of them.
     spawned.exitCode = signal ? null : (code ?? 127)
     spawned.signalCode = signal
     spawned.emit('exit', spawned.exitCode, signal)
@@ -161,7 +169,7 @@ function asSpawned(child: RunningProcess) {
   return spawned
 }
 
-/** What is no object is passed over here already. */
+/** Skips lines that are not objects. */
 async function* objectsOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const line of lines) if (parseLine(line)) yield `${line}\n`
 }

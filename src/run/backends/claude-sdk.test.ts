@@ -1,12 +1,13 @@
-// What is particular to the SDK: where it is found, which claude it starts and what that gets, and an SDK that is not what it should be.
+// What is specific to the SDK: where it is found, which claude it starts with what, and a broken SDK.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { AgentEvent, Turn } from '../../base/agent.ts'
-import { openScratch } from '../scratch.ts'
+import { type AgentEvent, permissionModes, type Turn } from '../../base/agent.ts'
+import { createTempDirs } from '../temp-dirs.ts'
 import { turnWith } from '../turn.fixture.ts'
-import { findSdk, openClaudeSdk, type SdkParts } from './claude-sdk.ts'
+import { createClaudeSdk, findSdk, type SdkParts } from './claude-sdk.ts'
 
 const fakes = join(import.meta.dirname, '../../../test/fakes')
 const never = new AbortController().signal
@@ -29,7 +30,7 @@ function installIn(modules: string, code = '', name = '@anthropic-ai/claude-agen
 }
 
 function open(given: Partial<SdkParts> = {}) {
-  return openClaudeSdk({
+  return createClaudeSdk({
     program: join(fakes, 'claude.mjs'),
     sdkPath: join(fakes, 'claude-agent-sdk'),
     environment: { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: 'key', SECRET_OF_OTHERS: 'sesame' },
@@ -37,7 +38,7 @@ function open(given: Partial<SdkParts> = {}) {
     extra: {},
     scrub: text => text,
     pool: null,
-    scratch: openScratch(join(home, 'runs')),
+    tempDirs: createTempDirs(join(home, 'runs')),
     ...given,
   })
 }
@@ -130,6 +131,31 @@ test('claude gets what it needs and nothing else: its environment, the system pr
   expect(args.join()).not.toContain('a-secret')
 })
 
+// Feature: discord-claude-gateway, Property 6: Query arguments correctness
+test('query() gets the tools, the permission mode and the system prompt of the turn', async () => {
+  const told = join(home, 'told.json')
+  const code = `import { writeFileSync } from 'node:fs'
+export function query({ options }) { writeFileSync(${JSON.stringify(told)}, JSON.stringify(options)); throw new Error('enough') }`
+  const backend = open({ sdkPath: installIn(join(home, 'node_modules'), code) })
+  const word = fc.stringMatching(/^[A-Z][a-z]{1,9}$/)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(word),
+      fc.constantFrom(...permissionModes),
+      fc.string(),
+      async (allowedTools, permissionMode, systemPrompt) => {
+        await last(backend.run(turn({ allowedTools, permissionMode, systemPrompt }), never))
+        const options = JSON.parse(readFileSync(told, 'utf8'))
+        expect(options).toMatchObject({ permissionMode, systemPrompt: { append: systemPrompt } })
+        expect(options.tools).toEqual([...allowedTools, 'Skill'])
+        expect(options.allowedTools.slice(0, allowedTools.length)).toEqual(allowedTools)
+        expect(options.allowDangerouslySkipPermissions).toBe(permissionMode === 'bypassPermissions')
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
 test.each([
   ['throws when it is loaded', 'throw new Error("old node")', 'old node'],
   ['has no query', 'export const ask = 1', 'query'],
@@ -145,5 +171,16 @@ test.each([
     ok: false,
     why: 'crashed',
     detail: expect.stringContaining(told),
+  })
+})
+
+// docs/adr/0022
+test('the words of the workspace are appended to the prompt that Claude Code has of its own', async () => {
+  const code =
+    'export const query = ({ options }) => { globalThis.askedOfSdk = options.systemPrompt; throw new Error("enough") }'
+  const sdkPath = installIn(join(home, 'node_modules'), code)
+  await last(open({ sdkPath }).run(turn({ systemPrompt: 'You are calm.' }), never))
+  expect((globalThis as { askedOfSdk?: unknown }).askedOfSdk).toMatchObject({
+    ...{ type: 'preset', preset: 'claude_code', append: 'You are calm.' },
   })
 })

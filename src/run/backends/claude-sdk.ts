@@ -1,4 +1,4 @@
-// The Claude Agent SDK: claude by its query(). The package is the user's, looked for when it is needed and loaded by the first turn.
+// The Claude Agent SDK: runs claude through query(). The user installs the package; it is looked up when needed and loaded by the first turn.
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -6,29 +6,31 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AgentEvent, Backend, BackendCheck, Turn } from '../../base/agent.ts'
 import { type CliParts, childEnvironment } from '../cli.ts'
-import { failed } from '../ends.ts'
+import { isNoRoom } from '../descriptors.ts'
+import { runTag } from '../end-processes.ts'
+import { findProgram } from '../find-program.ts'
 import { type Json, object, parseLine, string } from '../json.ts'
-import { runMark } from '../strays.ts'
+import { backendOf, checkProgram, openingMs, within } from '../modes.ts'
+import { failed } from '../outcomes.ts'
+import { runAlone } from '../single-turn-host.ts'
 import type { Host } from '../warm.ts'
-import { backendOf, checkProgram, openingMs, within } from '../ways.ts'
-import { findProgram } from '../which.ts'
-import { claude, grantedTools, mcpConfigIn, offeredTools } from './claude.ts'
+import { claude, grantedTools, mcpConfigIn, offeredTools, replays } from './claude.ts'
 import type { Sdk } from './claude-sdk-query.ts'
 
 export const claudeSdk = 'claude-sdk'
 
 const packageName = '@anthropic-ai/claude-agent-sdk'
-const install = `Install it with \`npm install -g ${packageName}\`, or name its folder in AGENT_SDK_PATH.`
+const install = `Install it with \`npm install -g ${packageName}\`, or set AGENT_SDK_PATH to its folder.`
 
 export interface SdkParts extends Omit<CliParts, 'program'> {
-  /** The claude that it is to use; null: the one that it carries, else the one on PATH. */
+  /** The claude program to use; null: the one bundled with the SDK, else the one on PATH. */
   readonly program: string | null
-  /** The package, or the folder in which it was installed (AGENT_SDK_PATH); null: it is looked for. */
+  /** The package, or the folder in which it was installed (AGENT_SDK_PATH); null: it is looked up. */
   readonly sdkPath: string | null
 }
 
-export function openClaudeSdk(parts: SdkParts): Backend {
-  const { environment, program, sdkPath, scratch } = parts
+export function createClaudeSdk(parts: SdkParts): Backend {
+  const { environment, program, sdkPath, tempDirs } = parts
   const env = childEnvironment(claude, { ...parts, program: claude.name })
   const find = () => findSdk(sdkPath, environment.PATH)
   const missing = `${claudeSdk}: the Claude Agent SDK was not found${sdkPath ? ` in ${sdkPath}` : ''}. ${install}`
@@ -62,28 +64,28 @@ export function openClaudeSdk(parts: SdkParts): Backend {
     const instead = program ?? (sdk.program ? null : claude.name)
     const options = {
       ...optionsFor(turn, dir),
-      // Nothing else of ours reaches the process: this stands in place of the environment, not on top of it.
-      env: { ...env, ...claude.environment(turn, dir, env), [runMark]: dir },
+      // This replaces the environment of the process, so it gets no other variables of the gateway.
+      env: { ...env, ...claude.environment(turn, dir, env), [runTag]: dir },
       ...(instead ? { pathToClaudeCodeExecutable: findProgram(instead, environment.PATH) ?? instead } : {}),
     }
     const { openQuery } = await import('./claude-sdk-query.ts')
     return openQuery(loaded, { options, workingDir: turn.workingDir, patienceMs })
   }
 
-  async function openKept(turn: Turn, patienceMs: number, signal: AbortSignal): Promise<Host> {
-    const folder = scratch.keep()
+  async function openInTempDir(turn: Turn, patienceMs: number, signal: AbortSignal): Promise<Host> {
+    const folder = tempDirs.create()
     const opening = open(turn, folder.dir, patienceMs)
-    // Also when nobody waits for it any more.
+    // Even if nobody waits for it any more.
     void opening.then(host => host.gone).then(folder.remove, folder.remove)
     try {
       return await within(openingMs, signal, () => opening)
     } catch (error) {
-      void opening.then(host => host.kill()).catch(() => undefined /* it never came up */)
+      void opening.then(host => host.kill()).catch(() => undefined /* it never started */)
       throw error
     }
   }
 
-  /** A query for this turn alone. */
+  /** A query for this turn only. */
   async function* cold(
     turn: Turn,
     signal: AbortSignal,
@@ -93,29 +95,13 @@ export function openClaudeSdk(parts: SdkParts): Backend {
     if (!find()) return yield failed('not-installed', missing)
     let host: Host
     try {
-      host = await openKept(turn, 5000, signal)
+      host = await openInTempDir(turn, 5000, signal)
     } catch (error) {
       return yield signal.aborted
         ? failed('stopped', 'stopped before it began')
-        : failed('crashed', `the SDK could not be started: ${String(error)}`)
+        : failed(isNoRoom(error) ? 'no-room' : 'crashed', `the SDK could not be started: ${String(error)}`)
     }
-    signal.addEventListener('abort', host.kill, { once: true })
-    if (signal.aborted) host.kill()
-    try {
-      // An abort ends the process: there is nothing to interrupt it for.
-      for await (const event of host.run(turn, new AbortController().signal)) {
-        if (signal.aborted) break
-        // A run that failed has nothing more to do; an answer does not wait for the process to leave.
-        if (event.type === 'ended' && !event.ok) host.kill()
-        yield event
-        if (event.type === 'ended') return
-      }
-      await host.gone
-      yield failed('stopped', 'the run was stopped')
-    } finally {
-      signal.removeEventListener('abort', host.kill)
-      leaves(host.close())
-    }
+    yield* runAlone(host, turn, signal, leaves)
   }
 
   return backendOf(
@@ -123,10 +109,11 @@ export function openClaudeSdk(parts: SdkParts): Backend {
       name: claudeSdk,
       takesSessionIds: true,
       check,
+      checkModel: null,
       ignores: claude.ignores,
       cold,
       warm: claude.warm,
-      open: (_, turn, signal) => openKept(turn, 1500, signal),
+      open: (_, turn, signal) => openInTempDir(turn, 1500, signal),
     },
     parts,
   )
@@ -143,8 +130,8 @@ function optionsFor(turn: Turn, dir: string): Json {
     allowedTools: grantedTools(turn),
     maxTurns: turn.maxTurns,
     includePartialMessages: true,
-    // Its own option for them would put their secrets on the command line.
-    ...(turn.mcpServers.length > 0 ? { extraArgs: { 'mcp-config': mcpConfigIn(dir) } } : {}),
+    // The SDK's own option for MCP servers would put their secrets on the command line.
+    extraArgs: { [replays]: null, ...(turn.mcpServers.length > 0 ? { 'mcp-config': mcpConfigIn(dir) } : {}) },
     ...(turn.model ? { model: turn.model } : {}),
     ...(turn.session ? { [turn.session.resume ? 'resume' : 'sessionId']: turn.session.id } : {}),
   }
@@ -153,13 +140,13 @@ function optionsFor(turn: Turn, dir: string): Json {
 export interface FoundSdk {
   readonly dir: string
   readonly version: string
-  /** What is imported. */
+  /** The file to import. */
   readonly entry: string
-  /** The claude that it carries; null: it came without. */
+  /** The bundled claude program; null: there is none. */
   readonly program: string | null
 }
 
-/** The nearest one: of the folder we are in, of ours, of the node that runs, of those that PATH leads to. */
+/** Searches the working directory, the gateway's own folder, the running node, and the prefixes on PATH, in this order. */
 export function findSdk(
   sdkPath: string | null,
   path: string | undefined,
@@ -172,7 +159,7 @@ export function findSdk(
         ...modulesAbove(cwd),
         ...modulesAbove(import.meta.dirname),
         ...prefixes.map(dir => join(dir, '..', 'lib', 'node_modules')),
-        // Where Windows keeps its global packages.
+        // Global packages on Windows.
         ...prefixes.map(dir => join(dir, 'node_modules')),
       ].map(modules => join(modules, packageName))
   for (const dir of places) {
@@ -188,29 +175,29 @@ function modulesAbove(dir: string): readonly string[] {
 }
 
 function sdkIn(dir: string): FoundSdk | null {
-  const about = describedIn(dir)
+  const about = packageJsonIn(dir)
   if (about?.name !== packageName) return null
   const entry = string(object(object(about.exports)['.']).default) || string(about.main)
-  return { dir, version: string(about.version), entry: join(dir, entry), program: carriedBy(dir) }
+  return { dir, version: string(about.version), entry: join(dir, entry), program: bundledProgram(dir) }
 }
 
-function describedIn(dir: string): Json | null {
+function packageJsonIn(dir: string): Json | null {
   try {
     return parseLine(readFileSync(join(dir, 'package.json'), 'utf8'))
   } catch {
-    return null // not here
+    return null // no package here
   }
 }
 
-/** It comes as a package of its own for each kind of machine, which npm leaves out when told to. */
-function carriedBy(dir: string): string | null {
+/** It is an optional package for each platform, so it may be missing. */
+function bundledProgram(dir: string): string | null {
   const require = createRequire(join(dir, 'package.json'))
   const file = process.platform === 'win32' ? 'claude.exe' : 'claude'
   for (const kind of ['', '-musl'])
     try {
       return require.resolve(`${packageName}-${process.platform}-${process.arch}${kind}/${file}`)
     } catch {
-      // Another kind, or none.
+      // Try the next variant.
     }
   return null
 }

@@ -1,9 +1,9 @@
-// What is particular to claude: which tools are offered and granted, MCP servers, and what its lines tell besides the answer.
+// What is specific to claude: offered and granted tools, MCP servers, and the output besides the answer.
 import { expect, test } from 'vitest'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import type { Json } from '../json.ts'
 import { turnWith } from '../turn.fixture.ts'
-import { claude, openReading } from './claude.ts'
+import { claude, createReading } from './claude.ts'
 
 const turn = turnWith({ allowedTools: ['Read', 'Bash(git log:*)'], permissionMode: 'default' })
 const servers: Turn['mcpServers'] = [
@@ -62,18 +62,18 @@ test('usage is the total of the session over all models, with its cost', () => {
     opus: { inputTokens: 100, outputTokens: 10, cacheReadInputTokens: 1000, cacheCreationInputTokens: 20 },
     haiku: { inputTokens: 5, outputTokens: 1 },
   }
-  const told = used(hear(openReading()(), { ...result, modelUsage: models, total_cost_usd: 0.5 }))
+  const told = used(hear(createReading()(), { ...result, modelUsage: models, total_cost_usd: 0.5 }))
   expect(told).toMatchObject({ of: 'session', usage: { inputTokens: 1125, outputTokens: 11, costUsd: 0.5 } })
 })
 
 test('an older version tells the tokens of the turn, and no cost of it', () => {
-  const told = used(hear(openReading()(), { ...result, total_cost_usd: 0.5 }))
+  const told = used(hear(createReading()(), { ...result, total_cost_usd: 0.5 }))
   expect(told).toMatchObject({ of: 'turn', usage: { inputTokens: 3, outputTokens: 4, costUsd: null } })
-  expect(used(hear(openReading()(), { ...result, modelUsage: {} }))).toBeUndefined()
+  expect(used(hear(createReading()(), { ...result, modelUsage: {} }))).toBeUndefined()
 })
 
 test('the model is the one that spoke, not claude in its place, nor that of a subagent', () => {
-  const model = (...lines: readonly Json[]) => used(hear(openReading()(), ...lines, result))?.model
+  const model = (...lines: readonly Json[]) => used(hear(createReading()(), ...lines, result))?.model
   const init = { type: 'system', subtype: 'init', model: 'opus' }
   const spoke = (name: string, parent: string | null = null) => ({
     type: 'assistant',
@@ -89,11 +89,44 @@ test('the model is the one that spoke, not claude in its place, nor that of a su
 test('the end of a limit is told once, and known to every later turn of that process', () => {
   const limited = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: 1_900_000_000 } }
   const refused = { type: 'result', is_error: true, result: 'You have hit your limit', api_error_status: 429 }
-  const turns = openReading()
+  const turns = createReading()
   expect(hear(turns(), limited, refused).at(-1)).toMatchObject({ why: 'rate-limited', until: 1_900_000_000_000 })
   expect(hear(turns(), refused).at(-1)).toMatchObject({ why: 'rate-limited', until: 1_900_000_000_000 })
   const wrong = { ...refused, result: 'invalid api key', api_error_status: 401 }
   expect(hear(turns(), wrong).at(-1)).not.toHaveProperty('until')
   const warned = { ...limited, rate_limit_info: { ...limited.rate_limit_info, status: 'allowed_warning' } }
   expect(hear(turns(), warned, refused).at(-1)).not.toHaveProperty('until')
+})
+
+test('a turn that nobody asked for is no end of ours, with and without ids on its lines', () => {
+  const own = '00000000-0000-4000-8000-000000000001'
+  const stamp = { user_message_uuid: own, user_message_uuids: [own] }
+  const says = (text: string) => ({
+    type: 'stream_event',
+    event: { type: 'content_block_delta', delta: { type: 'text_delta', text } },
+  })
+  const unasked = [{ type: 'system', subtype: 'init' }, says('no'), { ...result, result: 'no' }]
+  const stamped = hear(
+    createReading()(own),
+    ...unasked,
+    { ...says('yes'), ...stamp },
+    { ...result, result: 'yes', ...stamp },
+  )
+  // An older one only says again what it was told.
+  const echoed = hear(createReading()(own), ...unasked, { type: 'user', uuid: own, isReplay: true }, says('yes'), {
+    ...result,
+    result: 'yes',
+  })
+  for (const events of [stamped, echoed]) {
+    expect(events.flatMap(event => (event.type === 'text' ? [event.delta] : []))).toEqual(['yes'])
+    expect(events.filter(({ type }) => type === 'ended')).toMatchObject([{ ok: true, text: 'yes' }])
+    expect(events.filter(({ type }) => type === 'trouble')).toHaveLength(1)
+  }
+  // One that took our message along is ours.
+  const folded = { ...result, ...stamp, user_message_uuids: ['other', own], origin: { kind: 'task-notification' } }
+  expect(hear(createReading()(own), folded).at(-1)).toMatchObject({ type: 'ended', ok: true })
+  const others = { ...result, user_message_uuid: 'other', user_message_uuids: ['other'] }
+  expect(hear(createReading()(own), { ...says('yes'), ...stamp }, others).map(({ type }) => type)).not.toContain(
+    'ended',
+  )
 })

@@ -1,13 +1,16 @@
 // Claude Code: `claude -p` with stream-json output.
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { AgentEvent, Ended, McpServer, Turn, Usage } from '../../base/agent.ts'
+import { type Answer, openAnswer } from '../answer.ts'
 import { type Dialect, systemPromptIn } from '../cli.ts'
 import { failure } from '../diagnosis.ts'
 import { type Json, number, object, objects, string, strings } from '../json.ts'
+import { unasked } from '../outcomes.ts'
 import { withoutReferences } from '../plain.ts'
 import { readJsonLines } from '../reader.ts'
-import { openTalk } from '../talk.ts'
-import { shownTool, toolName } from '../tools.ts'
+import { openStdioHost } from '../talk.ts'
+import { toolLabel, toolName } from '../tools.ts'
 
 export const claude: Dialect = {
   name: 'claude',
@@ -29,17 +32,17 @@ export const claude: Dialect = {
   environment: turn => ({
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    // Its own ten retries take three minutes; ours decide, and tell the person.
+    // Its own ten retries take three minutes. The gateway retries instead, and notifies the user.
     CLAUDE_CODE_MAX_RETRIES: '2',
-    // The tool for skills is offered because of the user's own; those that come with claude were not asked for.
+    // The skill tool is offered for the user's own skills, not for those bundled with claude.
     ...(turn.allowedTools.includes(skillTool) ? {} : { CLAUDE_CODE_DISABLE_BUNDLED_SKILLS: '1' }),
-    // Root may skip permissions only where it says that this is a sandbox.
+    // Root may skip permissions only if this variable declares a sandbox.
     ...(process.getuid?.() === 0 ? { IS_SANDBOX: '1' } : {}),
   }),
   ownVariables: ['ANTHROPIC_*', 'CLAUDE_*', 'AWS_*', 'GOOGLE_APPLICATION_CREDENTIALS', 'CLOUD_ML_REGION'],
   arguments: argumentsFor,
-  input: wordsOf,
-  read: () => readJsonLines(openReading()()),
+  input: promptOf,
+  read: () => readJsonLines(createReading()()),
   ignores: turn =>
     isBypassing(turn)
       ? turn.allowedTools
@@ -49,21 +52,27 @@ export const claude: Dialect = {
   warm: {
     serves: 'one-session',
     fixed: ({ prompt, session, ...rest }) => rest,
-    async open(ground, turn) {
-      const read = openReading()
-      const args = [...argumentsFor(turn, ground.dir), '--input-format', 'stream-json']
-      return openTalk(ground.start(args, claude.environment(turn, ground.dir, ground.inherited)), {
-        hello: said({ type: 'control_request', request_id: 'hello', request: { subtype: 'initialize' } }),
+    async open(host, turn) {
+      const read = createReading()
+      const args = [...argumentsFor(turn, host.dir), '--input-format', 'stream-json', `--${replays}`]
+      return openStdioHost(host.start(args, claude.environment(turn, host.dir, host.inherited)), {
+        hello: jsonLine({ type: 'control_request', request_id: 'hello', request: { subtype: 'initialize' } }),
         isUp: line => line.type === 'control_response',
-        begin: turn => said({ type: 'user', message: { role: 'user', content: wordsOf(turn) } }),
-        interrupt: () => said({ type: 'control_request', request_id: 'stop', request: { subtype: 'interrupt' } }),
-        read: () => readJsonLines(read()),
+        take(turn) {
+          const uuid = randomUUID()
+          const words = jsonLine({ type: 'user', uuid, message: { role: 'user', content: promptOf(turn) } })
+          return { words, reader: readJsonLines(read(uuid)) }
+        },
+        interrupt: () => jsonLine({ type: 'control_request', request_id: 'stop', request: { subtype: 'interrupt' } }),
       })
     },
   },
 }
 
-const said = (line: Json) => `${JSON.stringify(line)}\n`
+/** With this flag it repeats each message with its id as soon as it starts to process it. */
+export const replays = 'replay-user-messages'
+
+const jsonLine = (line: Json) => `${JSON.stringify(line)}\n`
 
 function argumentsFor(turn: Turn, dir: string): readonly string[] {
   return [
@@ -84,20 +93,19 @@ function argumentsFor(turn: Turn, dir: string): readonly string[] {
 
 const isBypassing = (turn: Turn) => turn.permissionMode === 'bypassPermissions'
 
-/** Without it there are no skills, whatever lies in their folder. It runs no shell unless Bash is allowed as well. */
+/** Without it skills are not available at all. It runs no shell unless Bash is allowed too. */
 const skillTool = 'Skill'
 
-/** `Bash(git log:*)` is a rule; the tool is called Bash. */
-
+/** Tool names without their rules: `Bash(git log:*)` is a rule for the tool Bash. */
 export const offeredTools = (turn: Turn): readonly string[] => [...turn.allowedTools.map(toolName), skillTool]
 
-/** What is done without asking, which would be a refusal here. Tools of MCP servers are offered in any case. */
+/** Tools that run without asking. Asking would mean a refusal here. Tools of MCP servers are always offered. */
 export const grantedTools = (turn: Turn): readonly string[] =>
   isBypassing(turn)
     ? turn.allowedTools
     : [...turn.allowedTools, skillTool, ...turn.mcpServers.map(({ name }) => `mcp__${name.replace(/[^\w-]/g, '_')}`)]
 
-/** A file: on the command line everybody on the machine could read its secrets. */
+/** A file, because every user of the machine can read secrets on a command line. */
 export const mcpConfigIn = (dir: string): string => join(dir, 'mcp.json')
 
 function mcpConfig(servers: readonly McpServer[]): string {
@@ -105,23 +113,30 @@ function mcpConfig(servers: readonly McpServer[]): string {
   return JSON.stringify({ mcpServers: Object.fromEntries(entries) })
 }
 
-/** A prompt that begins with a slash would be taken for one of claude's own commands. */
-export function wordsOf({ prompt }: Turn): string {
+/** A prompt that starts with a slash would be taken for one of claude's own commands. */
+export function promptOf({ prompt }: Turn): string {
   const words = withoutReferences(prompt)
   return words.trimStart().startsWith('/') ? `The message reads:\n${words}` : words
 }
 
-/** For the lines of one process; each turn gets a reader of its own. */
-export function openReading(): () => (line: Json) => readonly AgentEvent[] {
-  // Told when it changes, not again by each turn that runs into it.
+/**
+ * For the lines of one process; each turn gets its own reader. `own`: the id of the message of the turn. Not all output belongs to
+ * it: claude starts turns by itself, for example when a background command ends. Without an id, all output belongs to the turn.
+ */
+export function createReading(): (own?: string) => (line: Json) => readonly AgentEvent[] {
+  // Claude reports it when it changes, not again in each turn that hits it.
   let limit: Json = {}
-  return () => {
+  return (own = '') => {
+    let mine = own === ''
+    let stored = false
     let session: string | null = null
     let model: string | null = null
     let spoke = false
+    const answer = openAnswer()
+    const used = createUsage()
     const labels = new Map<string, string>()
 
-    /** Every line carries the session; a new id means that claude went on elsewhere. */
+    /** Every line carries the session. A new id means that claude continued in another session. */
     const noteSession = (line: Json): AgentEvent[] => {
       const id = line.session_id
       if (typeof id !== 'string' || id === '' || id === session) return []
@@ -129,9 +144,16 @@ export function openReading(): () => (line: Json) => readonly AgentEvent[] {
       return [{ type: 'started', session: id }]
     }
 
-    /** What claude itself says in the model's place, an error mostly, goes by the name `<synthetic>`. */
+    /** Messages from claude itself in place of the model, mostly errors, have the model name `<synthetic>`. */
     const noteModel = (name: unknown) => {
       if (typeof name === 'string' && name !== '' && !name.startsWith('<')) model = name
+    }
+
+    /** By then it has stored the prompt. */
+    const noteStored = (): AgentEvent[] => {
+      if (stored) return []
+      stored = true
+      return [{ type: 'stored' }]
     }
 
     const streamed = (line: Json): AgentEvent[] => {
@@ -140,16 +162,25 @@ export function openReading(): () => (line: Json) => readonly AgentEvent[] {
       if (event.type === 'content_block_start' && object(event.content_block).type === 'text')
         return spoke ? [{ type: 'text', delta: '\n\n' }] : []
       const delta = object(event.delta)
+      if (/thinking/.test(string(delta.type) || string(object(event.content_block).type)))
+        return [{ type: 'thinking', quietly: false }]
       if (event.type !== 'content_block_delta' || delta.type !== 'text_delta' || typeof delta.text !== 'string')
         return []
       spoke = true
       return [{ type: 'text', delta: delta.text }]
     }
 
+    /** Each part also comes as a whole when it is complete. Messages from claude itself are skipped. */
+    const addText = (line: Json): void => {
+      const message = object(line.message)
+      if (line.parent_tool_use_id || string(message.model).startsWith('<')) return
+      for (const block of objects(message.content)) if (block.type === 'text') answer.add(string(block.text))
+    }
+
     const tools = (line: Json): AgentEvent[] =>
       objects(object(line.message).content).flatMap((block): AgentEvent[] => {
         if (block.type === 'tool_use' && typeof block.id === 'string') {
-          const label = labelOf(block)
+          const label = toolLabel(string(block.name), object(block.input))
           labels.set(block.id, label)
           return [{ type: 'action', id: block.id, label, phase: 'started' }]
         }
@@ -160,24 +191,32 @@ export function openReading(): () => (line: Json) => readonly AgentEvent[] {
         ]
       })
 
+    /** True from the first line on that refers to the message of the turn. */
+    const isMine = (line: Json): boolean => {
+      const about = [...strings(line.user_message_uuids), string(line.user_message_uuid)].filter(Boolean)
+      if (own !== '' && about.length > 0) mine = about.includes(own)
+      else mine ||= line.type === 'user' && line.uuid === own
+      return mine
+    }
+
     return line => {
+      if (line.type === 'rate_limit_event') limit = object(line.rate_limit_info)
+      if (!isMine(line)) return line.type === 'result' && line.is_error !== true ? [unasked] : []
       const events = noteSession(line)
       switch (line.type) {
         case 'system':
           if (line.subtype === 'init') noteModel(line.model)
-          return events
-        case 'rate_limit_event':
-          limit = object(line.rate_limit_info)
-          return events
+          return line.subtype === 'api_retry' ? [...events, ...noteStored()] : events
         case 'stream_event':
-          return [...events, ...streamed(line)]
+          return [...events, ...noteStored(), ...used(object(line.event), model), ...streamed(line)]
         case 'assistant':
+          addText(line)
           if (!line.parent_tool_use_id) noteModel(object(line.message).model)
-          return [...events, ...tools(line)]
+          return [...events, ...noteStored(), ...tools(line)]
         case 'user':
-          return [...events, ...tools(line)]
+          return [...events, ...noteStored(), ...tools(line)]
         case 'result':
-          return [...events, ...usageOf(line, model), endOf(line, limit)]
+          return [...events, ...usageOf(line, model), endOf(line, limit, answer)]
         default:
           return events
       }
@@ -185,9 +224,9 @@ export function openReading(): () => (line: Json) => readonly AgentEvent[] {
   }
 }
 
-function endOf(line: Json, limit: Json): Ended {
+function endOf(line: Json, limit: Json, answer: Answer): Ended {
   const text = string(line.result)
-  if (line.is_error !== true) return { type: 'ended', ok: true, text }
+  if (line.is_error !== true) return answer.end(text)
   const detail = [text, ...strings(line.errors)].filter(Boolean).join('; ') || string(line.subtype) || 'error'
   if (line.subtype === 'error_max_turns') return { type: 'ended', ok: false, why: 'max-turns', detail }
   const end = failure(detail, number(line.api_error_status))
@@ -195,11 +234,33 @@ function endOf(line: Json, limit: Json): Ended {
   return isOver ? { ...end, until: number(limit.resetsAt) * 1000 } : end
 }
 
-/** `modelUsage` and the cost count the whole session with its subagents; `usage`, all that there is in older versions, only the turn. */
+/** Usage of its messages so far, for a turn that does not reach its end. */
+function createUsage(): (event: Json, model: string | null) => readonly AgentEvent[] {
+  const done: Json[] = []
+  let current: Json = {}
+  return (event, model) => {
+    if (event.type === 'message_start') current = object(object(event.message).usage)
+    else if (event.type === 'message_delta') {
+      done.push({ ...current, ...object(event.usage) })
+      current = {}
+    } else return []
+    const usage = usageIn([...done, current])
+    return usage.inputTokens + usage.outputTokens === 0 ? [] : [{ type: 'usage', usage, of: 'turn', model }]
+  }
+}
+
+const count = (from: readonly Json[], ...names: readonly string[]) =>
+  from.flatMap(one => names.map(name => number(one[name]))).reduce((sum, one) => sum + one, 0)
+
+const usageIn = (messages: readonly Json[]): Usage => ({
+  inputTokens: count(messages, 'input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'),
+  outputTokens: count(messages, 'output_tokens'),
+  costUsd: null,
+})
+
+/** `modelUsage` and the cost cover the whole session with its subagents. Older versions have only `usage`, which covers the turn. */
 function usageOf(line: Json, model: string | null): readonly AgentEvent[] {
   const models = objects(Object.values(object(line.modelUsage)))
-  const count = (from: readonly Json[], ...names: readonly string[]) =>
-    from.flatMap(one => names.map(name => number(one[name]))).reduce((sum, one) => sum + one, 0)
   if (models.length > 0) {
     const usage: Usage = {
       inputTokens: count(models, 'inputTokens', 'cacheCreationInputTokens', 'cacheReadInputTokens'),
@@ -208,22 +269,7 @@ function usageOf(line: Json, model: string | null): readonly AgentEvent[] {
     }
     return [{ type: 'usage', usage, of: 'session', model }]
   }
-  // A session that has used nothing yet says so with an empty list.
+  // A session without any usage yet reports an empty list.
   if (line.modelUsage !== undefined || line.usage === undefined) return []
-  const turn = [object(line.usage)]
-  const usage: Usage = {
-    inputTokens: count(turn, 'input_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'),
-    outputTokens: count(turn, 'output_tokens'),
-    costUsd: null,
-  }
-  return [{ type: 'usage', usage, of: 'turn', model }]
-}
-
-function labelOf(block: Json): string {
-  const input = object(block.input)
-  const about = ['file_path', 'path', 'pattern', 'command', 'query', 'url', 'description']
-    .map(key => input[key])
-    .find(value => typeof value === 'string')
-  const name = shownTool(string(block.name))
-  return typeof about === 'string' ? `${name}: ${about.replace(/\s+/g, ' ').slice(0, 80)}` : name
+  return [{ type: 'usage', usage: usageIn([object(line.usage)]), of: 'turn', model }]
 }

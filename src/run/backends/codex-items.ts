@@ -1,9 +1,10 @@
-// What Codex says it does, and why it failed: nearly the same words in both of its ways, once in snake and once in camel case.
+// Actions and errors of Codex: nearly the same format in cold and warm mode, once in snake case and once in camel case.
 import type { ActionPhase, AgentEvent, Ended } from '../../base/agent.ts'
 import { failure, statusIn } from '../diagnosis.ts'
-import { type Json, number, object, string } from '../json.ts'
+import { type Json, number, object, objects, string } from '../json.ts'
+import { toolLabel } from '../tools.ts'
 
-/** The beginning or end of something that it does; null: nothing worth telling. */
+/** The start or end of an action; null: nothing worth showing. */
 export function actionOf(item: Json, began: boolean): AgentEvent | null {
   const label = labelOf(item)
   if (label === null) return null
@@ -22,7 +23,7 @@ function labelOf(item: Json): string | null {
       return `${string(item.server)}: ${string(item.tool)}`
     case 'file_change':
     case 'fileChange':
-      return 'Edit'
+      return toolLabel('Edit', objects(item.changes)[0] ?? {})
     case 'web_search':
     case 'webSearch':
       return `WebSearch: ${string(item.query).slice(0, 80)}`
@@ -35,14 +36,14 @@ function labelOf(item: Json): string | null {
 }
 
 export function ofError(error: Json): Ended {
-  const said = string(error.message) || 'the turn failed'
-  return failure(said, statusOf(error.codexErrorInfo) || statusIn(said) || statusBehind(said))
+  const message = string(error.message) || 'the turn failed'
+  return failure(message, statusOf(error.codexErrorInfo) || statusIn(message) || statusFromMessage(message))
 }
 
-const refused = ['badRequest', 'contextWindowExceeded', 'modelNotFound', 'cyberPolicy', 'misalignmentPolicyViolation']
+const refused = ['badRequest', 'contextWindowExceeded', 'cyberPolicy', 'misalignmentPolicyViolation']
 const limited = ['usageLimitExceeded', 'rateLimitExceeded', 'sessionBudgetExceeded']
 const busy = ['serverOverloaded', 'internalServerError', 'flexUnavailable', 'policyCapacityUnavailable']
-const cut = ['httpConnectionFailed', 'responseStreamConnectionFailed', 'responseStreamDisconnected']
+const disconnected = ['httpConnectionFailed', 'responseStreamConnectionFailed', 'responseStreamDisconnected']
 
 /** A word, or an object with one key that may hold the status itself. */
 function statusOf(info: unknown): number {
@@ -51,12 +52,13 @@ function statusOf(info: unknown): number {
   if (status > 0) return status
   if (word === 'unauthorized') return 401
   if (limited.includes(word)) return 429
-  if (busy.includes(word) || cut.includes(word)) return 503
+  if (busy.includes(word) || disconnected.includes(word)) return 503
+  if (word === 'modelNotFound') return 404
   return refused.includes(word) ? 400 : 0
 }
 
-/** One turn alone tells nothing but a sentence. */
-function statusBehind(said: string): number {
-  if (/high demand|stream disconnected|active writer|retry later/i.test(said)) return 503
-  return /invalid_request_error|context window/i.test(said) ? 400 : 0
+/** In cold mode there is only an error message. */
+function statusFromMessage(message: string): number {
+  if (/high demand|stream disconnected|active writer|retry later/i.test(message)) return 503
+  return /invalid_request_error|context window/i.test(message) ? 400 : 0
 }

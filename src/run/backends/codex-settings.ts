@@ -1,4 +1,4 @@
-// What a turn wishes, as settings of Codex: the same ones for one turn and for one that stays up.
+// The options of a turn as settings of Codex, the same in cold and warm mode.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { McpServer, Turn } from '../../base/agent.ts'
@@ -10,10 +10,8 @@ export type Settings = Readonly<Record<string, Setting>>
 
 const changing = ['Write', 'Edit', 'MultiEdit', 'NotebookEdit']
 const reading = ['Read', 'Glob', 'Grep', 'LS']
-/** It has a shell for all of these. */
+/** Codex uses its shell for all of these. */
 const byShell = ['Bash', ...reading, ...changing]
-
-/** `Bash(git log:*)` is a Bash. */
 
 const allows = ({ allowedTools }: Turn, names: readonly string[]): boolean =>
   allowedTools.some(tool => names.includes(toolName(tool)))
@@ -27,7 +25,7 @@ export function sandboxFor(turn: Turn): Sandbox {
 
 export function settingsFor(turn: Turn): Settings {
   return {
-    // A goal makes it go on by itself when the turn has ended, and nobody would hear of that.
+    // A goal makes codex continue by itself after the end of the turn, and nobody would see the result.
     'features.goals': false,
     ...(allows(turn, byShell) ? {} : { 'features.shell_tool': false }),
     ...(allows(turn, reading) ? {} : { 'features.view_image': false }),
@@ -44,45 +42,45 @@ export function ignores(turn: Turn): readonly string[] {
   const [writes, edits] = [allows(turn, ['Write']), allows(turn, changing.slice(1))]
   return [
     ...narrowed.map(
-      tool => `codex has a tool wholly or not at all, so ${tool} of ALLOWED_TOOLS counts as ${toolName(tool)}.`,
+      tool => `codex can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS counts as ${toolName(tool)}.`,
     ),
     ...(shell && !allows(turn, ['Bash'])
       ? [
-          'codex reads and changes files through a shell, so ALLOWED_TOOLS without Bash does not keep it from running commands.',
+          'codex reads and changes files through a shell, so it can run commands even if ALLOWED_TOOLS does not contain Bash.',
         ]
       : []),
     ...(!changes && turn.permissionMode === 'bypassPermissions'
       ? [
-          'codex has nothing that keeps it from changing files where permissions are bypassed, so ALLOWED_TOOLS without Write and Edit does not.',
+          'codex can always change files while permissions are bypassed, even if ALLOWED_TOOLS contains neither Write nor Edit.',
         ]
       : []),
     ...(writes !== edits && !allows(turn, ['Bash'])
-      ? ['codex writes and edits files with the same tool, so one of Write and Edit in ALLOWED_TOOLS counts as both.']
+      ? ['codex writes and edits files with the same tool, so Write or Edit alone in ALLOWED_TOOLS counts as both.']
       : []),
   ]
 }
 
-/** Where people have told us a secret, it is not for a command line: others on the machine can read that. */
-export type Secrets = 'told' | 'kept out'
+/** Where secrets go. They must not be on a command line, because other users of the machine can read that. */
+export type Secrets = 'inline' | 'in files'
 
-/** `kept out`: the values stand in files (`mcpFiles`) and variables (`mcpVariables`) instead. */
+/** `in files`: the values are in files (`mcpFiles`) and variables (`mcpVariables`) instead. */
 export function mcpSettings(turn: Turn, secrets: Secrets, dir: string): Settings {
-  // The person has chosen these servers, and nobody is there to be asked.
+  // The user has chosen these servers, and there is nobody to ask.
   const approval: Settings = turn.permissionMode === 'plan' ? {} : { default_tools_approval_mode: 'approve' }
   return Object.fromEntries(
     turn.mcpServers.map((server, i) => {
-      const own = secrets === 'told' ? openly(server) : discreetly(server, i, dir)
+      const own = secrets === 'inline' ? inline(server) : withoutSecrets(server, i, dir)
       return [`mcp_servers.${server.name}`, { ...own, ...approval }]
     }),
   )
 }
 
-function openly(server: McpServer): Settings {
+function inline(server: McpServer): Settings {
   if ('url' in server) return { url: server.url, http_headers: server.headers }
   return { command: server.command, args: server.args, env: server.env }
 }
 
-function discreetly(server: McpServer, i: number, dir: string): Settings {
+function withoutSecrets(server: McpServer, i: number, dir: string): Settings {
   if ('url' in server) {
     const variables = Object.keys(server.headers).map((name, n) => [name, headerVariable(i, n)])
     return { url: server.url, env_http_headers: Object.fromEntries(variables) }
@@ -95,7 +93,7 @@ function discreetly(server: McpServer, i: number, dir: string): Settings {
 const envFile = (i: number) => `mcp-${i}.env`
 const headerVariable = (i: number, n: number) => `AETHEEL_MCP_${i}_${n}`
 
-/** A shell takes no other names. */
+/** A shell accepts no other names. */
 const isName = (name: string) => /^[A-Za-z_]\w*$/.test(name)
 
 export function mcpFiles({ mcpServers }: Turn): Readonly<Record<string, string>> {
@@ -117,21 +115,21 @@ export function mcpVariables({ mcpServers }: Turn): Readonly<Record<string, stri
 }
 
 /**
- * The key to use instead of a login. By itself it takes only CODEX_API_KEY, and that only for a single turn; the better known
- * name counts where nobody has logged in.
+ * The key to use instead of a login. By itself codex accepts only CODEX_API_KEY, and only for a single turn. The better-known
+ * OPENAI_API_KEY is used if nobody has logged in.
  */
 export function keyFrom(inherited: Readonly<Record<string, string>>): string | null {
   const home = inherited.CODEX_HOME || join(inherited.HOME ?? '', '.codex')
   return inherited.CODEX_API_KEY || (existsSync(join(home, 'auth.json')) ? null : inherited.OPENAI_API_KEY) || null
 }
 
-/** As `-c` takes it. */
+/** As `-c` arguments. */
 export const asArguments = (settings: Settings): readonly string[] =>
   Object.entries(settings).flatMap(([path, value]) => ['-c', `${path}=${toml(value)}`])
 
 function toml(value: Setting): string {
   if (typeof value === 'boolean') return String(value)
-  // What JSON escapes, TOML understands; it wants this one escaped as well.
+  // TOML understands all escapes of JSON, and requires this one too.
   if (typeof value === 'string') return JSON.stringify(value).replaceAll('\u007f', '\\u007f')
   if (isList(value)) return `[${value.map(toml).join(',')}]`
   return `{${Object.entries(value).map(([name, one]) => `${toml(name)}=${toml(one)}`)}}`

@@ -1,26 +1,26 @@
-// The threads of Codex's app-server: which are loaded, with which wishes, and the agents that they send out.
+// The threads of Codex's app-server: which are loaded, with which options, and the agents they start.
 import type { Ended, Turn } from '../../base/agent.ts'
 import { type Json, object, string, strings } from '../json.ts'
 import type { Answer, Rpc } from '../rpc.ts'
 import { mcpSettings, sandboxFor, settingsFor } from './codex-settings.ts'
 import { ofAnswer, type Thread } from './codex-turn.ts'
 
-/** Each that is loaded has the MCP servers of its own running. */
+/** Each loaded thread runs its own MCP servers. */
 const mostThreads = 6
-/** How long one may take to close. */
+/** How long a thread may take to close. */
 const patienceMs = 500
 
 interface Loaded extends Thread {
-  readonly wishes: string
+  readonly settings: string
 }
 
 export function openThreads(rpc: Rpc) {
-  /** The least recently used first. */
+  /** Least recently used first. */
   const loaded = new Map<string, Loaded>()
   const closing = new Map<string, () => void>()
   const lines = new Map<string, Promise<unknown>>()
 
-  /** One thing at a time for each thread: an aborted turn may have left something on the way. */
+  /** One request at a time per thread: an aborted turn may still have one in progress. */
   function inLine<T>(id: string, work: () => Promise<T>): Promise<T> {
     const mine = (lines.get(id) ?? Promise.resolve()).then(work)
     lines.set(id, mine)
@@ -28,7 +28,7 @@ export function openThreads(rpc: Rpc) {
     return mine
   }
 
-  /** A loaded one keeps the wishes it was loaded with, so it has to be gone before it is loaded with others. */
+  /** A loaded thread keeps its options, so it must be unloaded before it is loaded with others. */
   async function unload(id: string): Promise<void> {
     loaded.delete(id)
     let patience: NodeJS.Timeout | undefined
@@ -42,23 +42,23 @@ export function openThreads(rpc: Rpc) {
     closing.delete(id)
   }
 
-  async function resume(id: string, wishes: Json): Promise<Thread | Ended> {
+  async function resume(id: string, settings: Json): Promise<Thread | Ended> {
     const known = loaded.get(id)
     loaded.delete(id)
-    if (known?.wishes === JSON.stringify(wishes)) {
+    if (known?.settings === JSON.stringify(settings)) {
       loaded.set(id, known)
       return known
     }
     if (known) await unload(id)
-    return take(await rpc.request('thread/resume', { threadId: id, excludeTurns: true, ...wishes }), wishes)
+    return take(await rpc.request('thread/resume', { threadId: id, excludeTurns: true, ...settings }), settings)
   }
 
-  function take(answer: Answer, wishes: Json): Thread | Ended {
+  function take(answer: Answer, settings: Json): Thread | Ended {
     if (!answer.ok) return ofAnswer(answer)
     const thread = {
       id: string(object(answer.result.thread).id),
       model: string(answer.result.model) || null,
-      wishes: JSON.stringify(wishes),
+      settings: JSON.stringify(settings),
     }
     loaded.set(thread.id, thread)
     return thread
@@ -66,10 +66,10 @@ export function openThreads(rpc: Rpc) {
 
   return {
     async load(turn: Turn): Promise<Thread | Ended> {
-      const wishes = wishesOf(turn)
+      const settings = settingsOf(turn)
       const id = turn.session?.resume ? turn.session.id : null
-      if (id !== null) return inLine(id, () => resume(id, wishes))
-      return take(await rpc.request('thread/start', wishes), wishes)
+      if (id !== null) return inLine(id, () => resume(id, settings))
+      return take(await rpc.request('thread/start', settings), settings)
     },
     closed(id: string) {
       loaded.delete(id)
@@ -85,48 +85,48 @@ export function openThreads(rpc: Rpc) {
   }
 }
 
-const wishesOf = (turn: Turn): Json => ({
+const settingsOf = (turn: Turn): Json => ({
   cwd: turn.workingDir,
   model: turn.model,
   approvalPolicy: 'never',
   sandbox: sandboxFor(turn),
   baseInstructions: turn.systemPrompt,
-  config: { ...settingsFor(turn), ...mcpSettings(turn, 'told', '') },
+  config: { ...settingsFor(turn), ...mcpSettings(turn, 'inline', '') },
 })
 
-/** Agents that a turn has sent out work in threads of their own, and would go on behind its end. */
-export function openAgents(rpc: Rpc, isActive: (leader: string) => boolean) {
+/** Agents started by a turn work in their own threads and would continue after its end. */
+export function createAgents(rpc: Rpc, isActive: (leader: string) => boolean) {
   interface Agent {
     readonly leader: string
-    /** Null: it does nothing, or nothing yet. */
+    /** Null: it has no turn, or none yet. */
     turn: string | null
-    rests: boolean
+    idle: boolean
   }
   const agents = new Map<string, Agent>()
 
   async function dismiss(id: string, agent: Agent): Promise<void> {
-    // It has something to do, but did not begin yet: then it is dismissed as soon as it does.
-    if (agent.turn === null && !agent.rests) return
+    // It has work but has not started yet: it is dismissed as soon as it starts.
+    if (agent.turn === null && !agent.idle) return
     agents.delete(id)
     if (agent.turn !== null) await rpc.request('turn/interrupt', { threadId: id, turnId: agent.turn })
     await endCommands(rpc, id)
     await rpc.request('thread/unsubscribe', { threadId: id })
   }
 
-  /** An order to an agent, or what became of one. */
+  /** A request to an agent, or its result. */
   function order(item: Json, by: string): void {
     const orders = ['spawnAgent', 'sendInput', 'resumeAgent'].includes(string(item.tool))
     for (const id of [...strings(item.receiverThreadIds), string(item.agentThreadId)]) {
       if (id === '' || id === by) continue
       const known = agents.get(id)
-      if (!known) agents.set(id, { leader: agents.get(by)?.leader ?? by, turn: null, rests: !orders })
-      else if (orders) known.rests = false
+      if (!known) agents.set(id, { leader: agents.get(by)?.leader ?? by, turn: null, idle: !orders })
+      else if (orders) known.idle = false
     }
   }
 
   return {
-    /** True: it was about an agent, and is nobody else's business. */
-    hear(method: string, params: Json): boolean {
+    /** True: the notification was about an agent and needs no further handling. */
+    notified(method: string, params: Json): boolean {
       const id = string(params.threadId)
       const item = object(params.item)
       if (item.type === 'collabAgentToolCall' || item.type === 'subAgentActivity') order(item, id)
@@ -135,7 +135,7 @@ export function openAgents(rpc: Rpc, isActive: (leader: string) => boolean) {
       if (method === 'turn/started') agent.turn = string(object(params.turn).id)
       if (method === 'turn/completed') {
         agent.turn = null
-        agent.rests = true
+        agent.idle = true
       }
       if (method === 'turn/started' && !isActive(agent.leader)) void dismiss(id, agent)
       return true
@@ -145,5 +145,5 @@ export function openAgents(rpc: Rpc, isActive: (leader: string) => boolean) {
   }
 }
 
-/** What runs in the background outlives an interruption, and the turn. */
+/** Background commands survive an interruption and the end of the turn. */
 export const endCommands = (rpc: Rpc, threadId: string) => rpc.request('thread/backgroundTerminals/clean', { threadId })

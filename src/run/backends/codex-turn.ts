@@ -1,12 +1,13 @@
-// One turn of a thread in Codex's app-server: what is told of it, made into events.
+// One turn of a thread in Codex's app-server: turns its notifications into events.
 import type { AgentEvent, Ended } from '../../base/agent.ts'
+import { type Answer, openAnswer } from '../answer.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
-import { failed, stopped, toldByTheLiving } from '../ends.ts'
-import { openEvents } from '../events.ts'
+import { createEvents, orAlive } from '../events.ts'
 import { type Json, number, object, string } from '../json.ts'
+import { failed, notCrashed, stopped, unasked } from '../outcomes.ts'
 import type { ProcessEnd } from '../process.ts'
-import type { Answer, Rpc } from '../rpc.ts'
+import type { Rpc, Answer as RpcAnswer } from '../rpc.ts'
 import { actionOf, ofError } from './codex-items.ts'
 
 export interface Thread {
@@ -14,20 +15,27 @@ export interface Thread {
   readonly model: string | null
 }
 
-/** What is said in one turn of a thread. */
-export function openSpoken(thread: Thread, signal: AbortSignal, rpc: Rpc) {
+/** Follows one turn of a thread. */
+export function createTurn(thread: Thread, signal: AbortSignal, rpc: Rpc) {
   const threadId = thread.id
   const read = readTurn(thread)
   let turnId: string | null = null
-  const events = openEvents()
+  /** Notifications that arrived before the id of our turn was known. */
+  let early: { readonly about: string; readonly method: string; readonly params: Json }[] = []
+  const events = createEvents()
   const interrupt = () => {
     if (!events.over() && turnId !== null) void rpc.request('turn/interrupt', { threadId, turnId })
   }
-  /** Its first notification may come before the answer. */
+  /** Only the answer tells which turn is ours: the thread may start a turn by itself. */
   const begun = (id: string) => {
-    if (turnId !== null || id === '') return
     turnId = id
+    for (const { about, method, params } of early) take(about, method, params)
+    early = []
     if (signal.aborted) interrupt()
+  }
+  const take = (about: string, method: string, params: Json) => {
+    if (about === turnId) events.push(orAlive(read(method, params)))
+    else if (method === 'turn/completed') events.push([unasked])
   }
 
   return {
@@ -40,11 +48,11 @@ export function openSpoken(thread: Thread, signal: AbortSignal, rpc: Rpc) {
         else if (answer.code !== null) events.push([ofAnswer(answer)])
       })
     },
-    hear(method: string, params: Json) {
+    notified(method: string, params: Json) {
       const about = string(params.turnId) || string(object(params.turn).id)
-      if (method === 'turn/started') begun(about)
-      // An earlier turn of this thread may have a last word.
-      if (about !== '' && about === turnId) events.push(read(method, params))
+      if (about === '') return
+      if (turnId === null) early.push({ about, method, params })
+      else take(about, method, params)
     },
     over: (how: ProcessEnd) => events.push([ofEnd(how, turnId !== null)]),
     async *events(): AsyncGenerator<AgentEvent> {
@@ -59,24 +67,28 @@ export function openSpoken(thread: Thread, signal: AbortSignal, rpc: Rpc) {
 
 function readTurn(thread: Thread): (method: string, params: Json) => readonly AgentEvent[] {
   let { model } = thread
-  let last = ''
-  let current = { id: '', told: '' }
+  const answer = openAnswer()
+  let current = { id: '', text: '' }
 
-  /** `piece`: what is new of this message, next to what was told of it before. */
-  const said = (id: string, piece: (told: string) => string): AgentEvent[] => {
+  /** `piece`: the new part of this message, given the text sent so far. */
+  const textEvent = (id: string, piece: (sent: string) => string): AgentEvent[] => {
     const fresh = id !== current.id
     const gap = fresh && current.id !== '' ? '\n\n' : ''
-    const delta = piece(fresh ? '' : current.told)
+    const delta = piece(fresh ? '' : current.text)
     if (delta === '') return []
-    current = { id, told: (fresh ? '' : current.told) + delta }
+    current = { id, text: (fresh ? '' : current.text) + delta }
     return [{ type: 'text', delta: gap + delta }]
   }
 
   const item = (one: Json, began: boolean): AgentEvent[] => {
+    // It may think for minutes and report only the start and the end.
+    if (one.type === 'reasoning' && began) return [thinking]
+    if (one.type === 'userMessage' && !began) return [{ type: 'stored' }]
     if (one.type !== 'agentMessage') return [actionOf(one, began) ?? []].flat()
     if (began) return []
-    last = string(one.text)
-    return said(string(one.id), told => (last.startsWith(told) ? last.slice(told.length) : ''))
+    const text = string(one.text)
+    answer.add(text)
+    return textEvent(string(one.id), sent => (text.startsWith(sent) ? text.slice(sent.length) : ''))
   }
 
   return (method, params) => {
@@ -84,22 +96,28 @@ function readTurn(thread: Thread): (method: string, params: Json) => readonly Ag
       case 'turn/started':
         return [{ type: 'started', session: thread.id }]
       case 'item/agentMessage/delta':
-        return said(string(params.itemId), () => string(params.delta))
+        return textEvent(string(params.itemId), () => string(params.delta))
       case 'item/started':
       case 'item/completed':
         return item(object(params.item), method === 'item/started')
+      case 'item/reasoning/summaryPartAdded':
+      case 'item/reasoning/summaryTextDelta':
+      case 'item/reasoning/textDelta':
+        return [thinking]
       case 'model/rerouted':
         model = string(params.toModel) || model
         return []
       case 'thread/tokenUsage/updated':
         return [usageOf(object(object(params.tokenUsage).total), model)]
       case 'turn/completed':
-        return [endOfTurn(object(params.turn), last)]
+        return [endOfTurn(object(params.turn), answer)]
       default:
         return []
     }
   }
 }
+
+const thinking: AgentEvent = { type: 'thinking', quietly: true }
 
 const usageOf = (total: Json, model: string | null): AgentEvent => ({
   type: 'usage',
@@ -108,23 +126,23 @@ const usageOf = (total: Json, model: string | null): AgentEvent => ({
   model,
 })
 
-function endOfTurn(turn: Json, text: string): Ended {
-  if (turn.status === 'completed') return { type: 'ended', ok: true, text }
-  return turn.status === 'interrupted' ? stopped : toldByTheLiving(ofError(object(turn.error)))
+function endOfTurn(turn: Json, answer: Answer): Ended {
+  if (turn.status === 'completed') return answer.end()
+  return turn.status === 'interrupted' ? stopped : notCrashed(ofError(object(turn.error)))
 }
 
-export const gone = failed('crashed', 'it was gone')
+export const gone = failed('crashed', 'the process exited')
 
-export const ofAnswer = (answer: Extract<Answer, { ok: false }>): Ended =>
-  answer.code === null ? gone : toldByTheLiving(ofError({ message: answer.message }))
+export const ofAnswer = (answer: Extract<RpcAnswer, { ok: false }>): Ended =>
+  answer.code === null ? gone : notCrashed(ofError({ message: answer.message }))
 
-/** What the end of the process means to a turn; `begun`: it was heard of. */
+/** The end of a turn whose process exited; `begun`: the turn had started. */
 export function ofEnd(how: ProcessEnd, begun: boolean): Ended {
   return endOf(how, {
     line: () => [],
     end(gone) {
       const ended = silentEnd(gone, begun)
-      // Its stderr is that of all turns, so it cannot tell why this one failed.
+      // All turns share its stderr, so it does not say why this one failed.
       return ended.ok || ended.why === 'unreadable' ? ended : { ...ended, why: 'crashed' }
     },
   })

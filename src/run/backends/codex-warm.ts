@@ -1,45 +1,45 @@
-// Codex that stays up: `codex app-server`, one process in which all sessions are threads side by side.
+// Codex in warm mode: `codex app-server`, one process that runs all sessions as parallel threads.
 import type { AgentEvent, Turn } from '../../base/agent.ts'
-import { whenStopped } from '../ends.ts'
 import { type Json, string } from '../json.ts'
+import { stopped, unlessStopped } from '../outcomes.ts'
 import type { ProcessEnd, RunningProcess } from '../process.ts'
-import { openRpc, type Rpc } from '../rpc.ts'
-import { type Ground, type Host, leave } from '../warm.ts'
+import { createRpc, type Rpc } from '../rpc.ts'
+import { type Host, type HostContext, leave } from '../warm.ts'
 import { asArguments, keyFrom } from './codex-settings.ts'
-import { endCommands, openAgents, openThreads } from './codex-threads.ts'
-import { gone, ofEnd, openSpoken } from './codex-turn.ts'
+import { createAgents, endCommands, openThreads } from './codex-threads.ts'
+import { createTurn, gone, ofEnd } from './codex-turn.ts'
 
-/** How long it may take to come up. */
+/** How long it may take to start. */
 const patienceMs = 20_000
 
 interface Listener {
-  hear(method: string, params: Json): void
+  notified(method: string, params: Json): void
   over(how: ProcessEnd): void
 }
 
-export async function openAppServer(ground: Ground, signal: AbortSignal): Promise<Host> {
-  const key = keyFrom(ground.inherited)
-  const child = ground.start(
+export async function openAppServer(host: HostContext, signal: AbortSignal): Promise<Host> {
+  const key = keyFrom(host.inherited)
+  const child = host.start(
     [
       ...['app-server', '-c', 'thread_unload_delay_secs=0'],
-      // So that the key is not kept as the person's login.
+      // So that the key is not stored as the user's login.
       ...(key ? asArguments({ cli_auth_credentials_store: 'ephemeral' }) : []),
     ],
     {},
   )
   const listeners = new Map<string, Listener>()
-  const rpc = openRpc(child, {
+  const rpc = createRpc(child, {
     versioned: false,
     notified(method, params) {
-      if (agents.hear(method, params)) return
+      if (agents.notified(method, params)) return
       if (method === 'thread/closed') threads.closed(string(params.threadId))
-      listeners.get(string(params.threadId))?.hear(method, params)
+      listeners.get(string(params.threadId))?.notified(method, params)
     },
-    // Nobody is there to be asked.
-    asked: () => null,
+    // There is nobody to ask.
+    requested: () => null,
   })
   const threads = openThreads(rpc)
-  const agents = openAgents(rpc, leader => listeners.has(leader))
+  const agents = createAgents(rpc, leader => listeners.has(leader))
   await greet(child, rpc, key, signal)
 
   let ended: ProcessEnd | null = null
@@ -52,18 +52,18 @@ export async function openAppServer(ground: Ground, signal: AbortSignal): Promis
 
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     child.startCounting()
-    const thread = await Promise.race([threads.load(turn), whenStopped(signal)])
+    const thread = await unlessStopped(threads.load(turn), signal, stopped)
     if (!('id' in thread)) {
       yield thread === gone ? ofEnd(await child.end, false) : thread
       return
     }
     const { id } = thread
-    const spoken = openSpoken(thread, signal, rpc)
-    listeners.set(id, spoken)
-    if (ended) spoken.over(ended)
+    const running = createTurn(thread, signal, rpc)
+    listeners.set(id, running)
+    if (ended) running.over(ended)
     try {
-      spoken.begin(turn.prompt)
-      for await (const event of spoken.events()) {
+      running.begin(turn.prompt)
+      for await (const event of running.events()) {
         if (event.type === 'ended') {
           listeners.delete(id)
           await Promise.all([agents.dismissAll(id), endCommands(rpc, id)])
@@ -72,8 +72,8 @@ export async function openAppServer(ground: Ground, signal: AbortSignal): Promis
       }
     } finally {
       listeners.delete(id)
-      // Also when the consumer walks away.
-      spoken.interrupt()
+      // Even if the consumer stops reading.
+      running.interrupt()
       threads.trim(listeners)
     }
   }
@@ -87,7 +87,7 @@ async function greet(child: RunningProcess, rpc: Rpc, key: string | null, signal
   if (signal.aborted) child.kill()
   let answer = await rpc.request('initialize', {
     clientInfo: { name: 'aetheel', title: 'Aetheel', version: '1' },
-    // Commands in the background can be ended only so.
+    // Needed to end background commands.
     capabilities: { experimentalApi: true, requestAttestation: false },
   })
   rpc.notify('initialized', {})
@@ -97,5 +97,5 @@ async function greet(child: RunningProcess, rpc: Rpc, key: string | null, signal
   if (answer.ok) return
   child.kill()
   const { stderr, detail } = await child.end
-  throw new Error(`codex app-server did not come up: ${stderr.trim() || detail || answer.message}`)
+  throw new Error(`codex app-server did not start: ${stderr.trim() || detail || answer.message}`)
 }

@@ -1,4 +1,4 @@
-// What is particular to Codex: tools and permissions as its settings, secrets kept off the command line, threads and agents.
+// What is specific to Codex: tools and permissions as settings, secrets kept off the command line, threads and agents.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,16 +6,16 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { AgentEvent, McpServer, Turn } from '../../base/agent.ts'
-import { openCliBackend } from '../cli.ts'
+import { createCliBackend } from '../cli.ts'
 import type { Json } from '../json.ts'
 import { openPool } from '../pool.ts'
 import type { Rpc } from '../rpc.ts'
-import { openScratch } from '../scratch.ts'
+import { createTempDirs } from '../temp-dirs.ts'
 import { turnWith } from '../turn.fixture.ts'
 import { codex } from './codex.ts'
 import { ofError } from './codex-items.ts'
 import { keyFrom } from './codex-settings.ts'
-import { openAgents, openThreads } from './codex-threads.ts'
+import { createAgents, openThreads } from './codex-threads.ts'
 
 let dir: string
 beforeEach(() => {
@@ -70,15 +70,15 @@ test('the network is there for whoever may fetch from it', () => {
 test.each([
   [everything, 'bypassPermissions', []],
   [everything, 'plan', []],
-  [['Read', 'Write', 'Edit'], 'bypassPermissions', [/without Bash/]],
-  [['Read'], 'acceptEdits', [/without Bash/]],
-  [['Read'], 'bypassPermissions', [/without Bash/, /without Write and Edit/]],
-  [['WebSearch'], 'bypassPermissions', [/without Write and Edit/]],
+  [['Read', 'Write', 'Edit'], 'bypassPermissions', [/does not contain Bash/]],
+  [['Read'], 'acceptEdits', [/does not contain Bash/]],
+  [['Read'], 'bypassPermissions', [/does not contain Bash/, /neither Write nor Edit/]],
+  [['WebSearch'], 'bypassPermissions', [/neither Write nor Edit/]],
   [['WebSearch'], 'default', []],
-  [['Bash(git log:*)'], 'bypassPermissions', [/Bash\(git log:\*\) of ALLOWED_TOOLS counts as Bash/]],
+  [['Bash(git log:*)'], 'bypassPermissions', [/Bash\(git log:\*\) in ALLOWED_TOOLS counts as Bash/]],
   [['Bash', 'Write'], 'bypassPermissions', []],
-  [['Write'], 'acceptEdits', [/without Bash/, /counts as both/]],
-] as const)('of %j with %s it says what it cannot honour', (allowedTools, permissionMode, said) => {
+  [['Write'], 'acceptEdits', [/does not contain Bash/, /counts as both/]],
+] as const)('of %j with %s it reports what it cannot apply', (allowedTools, permissionMode, said) => {
   expect(codex.ignores(turn({ allowedTools, permissionMode }))).toEqual(said.map(one => expect.stringMatching(one)))
 })
 
@@ -164,17 +164,17 @@ test('more conversations than it keeps loaded all go on, in one process', async 
       now: () => 0,
       sleep: (_, signal) => new Promise(resolve => signal?.addEventListener('abort', () => resolve())),
     },
-    tell: () => undefined,
+    emit: () => undefined,
     memoryOf: () => 0,
   })
-  const backend = openCliBackend(codex, {
+  const backend = createCliBackend(codex, {
     program: join(import.meta.dirname, '../../../test/fakes/codex.mjs'),
     environment: { PATH: process.env.PATH, HOME: dir },
     handOn: [],
     extra: {},
     scrub: text => text,
     pool,
-    scratch: openScratch(join(dir, 'runs')),
+    tempDirs: createTempDirs(join(dir, 'runs')),
   })
   const say = async (prompt: string, session: Turn['session']) => {
     const events: AgentEvent[] = []
@@ -225,14 +225,14 @@ function scripted() {
     over: new Promise(() => undefined),
   }
   const active = new Set(['leader'])
-  const agents = openAgents(rpc, leader => active.has(leader))
+  const agents = createAgents(rpc, leader => active.has(leader))
   const sent = (tool: string, receivers: readonly string[], by = 'leader') =>
-    agents.hear('item/completed', {
+    agents.notified('item/completed', {
       threadId: by,
       item: { type: 'collabAgentToolCall', tool, receiverThreadIds: receivers },
     })
   const turns = (phase: 'started' | 'completed', threadId: string) =>
-    agents.hear(`turn/${phase}`, { threadId, turn: { id: `turn of ${threadId}` } })
+    agents.notified(`turn/${phase}`, { threadId, turn: { id: `turn of ${threadId}` } })
   const interrupted = () => asked.flatMap(([method, { threadId }]) => (method === 'turn/interrupt' ? [threadId] : []))
   const released = () => asked.flatMap(([method, { threadId }]) => (method === 'thread/unsubscribe' ? [threadId] : []))
   return { agents, active, sent, turns, interrupted, released }

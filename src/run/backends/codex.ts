@@ -1,5 +1,6 @@
 // OpenAI Codex: `codex exec --json` for one turn, `codex app-server` for many.
 import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
+import { openAnswer } from '../answer.ts'
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { type Json, number, object, string } from '../json.ts'
 import { readJsonLines } from '../reader.ts'
@@ -19,6 +20,7 @@ export const codex: Dialect = {
   name: 'codex',
   takesSessionIds: false,
   countsSteps: false,
+  quiet: true,
   install: 'Install it with `npm install -g @openai/codex` and log in once with `codex login`.',
   credentials: { variables: ['CODEX_API_KEY', 'OPENAI_API_KEY'], files: ['.codex/auth.json'] },
   files: mcpFiles,
@@ -29,15 +31,15 @@ export const codex: Dialect = {
   ownVariables: ['OPENAI_*', 'CODEX_*'],
   arguments: (turn, dir) => [
     'exec',
-    // Before `resume`: behind it codex does not take it.
+    // These must come before `resume`: codex does not accept them after it.
     ...['--cd', turn.workingDir, '--json'],
     ...(turn.permissionMode === 'bypassPermissions'
       ? ['--dangerously-bypass-approvals-and-sandbox']
       : ['--skip-git-repo-check', ...asArguments({ sandbox_mode: sandboxFor(turn), approval_policy: 'never' })]),
-    // The one form of instructions that also counts for a resumed session.
+    // The only kind of instructions that also applies to a resumed session.
     ...asArguments({ model_instructions_file: systemPromptIn(dir) }),
     ...asArguments(settingsFor(turn)),
-    ...asArguments(mcpSettings(turn, 'kept out', dir)),
+    ...asArguments(mcpSettings(turn, 'in files', dir)),
     ...(turn.model ? ['-m', turn.model] : []),
     ...(turn.session?.resume ? ['resume', turn.session.id] : []),
     '-',
@@ -47,20 +49,30 @@ export const codex: Dialect = {
   ignores,
   warm: {
     serves: 'all-sessions',
-    // Whatever a turn may wish can be told to a running one.
+    // A running process accepts all options of a turn.
     fixed: () => null,
-    open: async (ground, _, signal) => (await import('./codex-warm.ts')).openAppServer(ground, signal),
+    open: async (host, _, signal) => (await import('./codex-warm.ts')).openAppServer(host, signal),
   },
 }
 
 function readEvents(turn: Turn): Reader {
-  let last = ''
+  const answer = openAnswer()
+  let begun = false
+  let stored = false
+
+  /** Anything after the start of the turn means that codex has stored the prompt. */
+  const noteStored = (): AgentEvent[] => {
+    if (!begun || stored) return []
+    stored = true
+    return [{ type: 'stored' }]
+  }
 
   const item = (line: Json): AgentEvent[] => {
     const one = object(line.item)
     if (one.type === 'agent_message' && line.type === 'item.completed') {
-      const delta = last === '' ? string(one.text) : `\n\n${string(one.text)}`
-      last = string(one.text)
+      const text = string(one.text)
+      const delta = answer.any() ? `\n\n${text}` : text
+      answer.add(text)
       return [{ type: 'text', delta }]
     }
     const action = actionOf(one, line.type === 'item.started')
@@ -70,16 +82,21 @@ function readEvents(turn: Turn): Reader {
   return readJsonLines(line => {
     switch (line.type) {
       case 'thread.started':
-        // An id that codex does not know makes it begin a new thread without a word.
+        // For an unknown id codex silently starts a new thread.
         if (turn.session?.resume && line.thread_id !== turn.session.id) return [lost]
         return [{ type: 'started', session: string(line.thread_id) || null }]
+      case 'turn.started':
+        begun = true
+        return []
+      case 'error':
+        return noteStored()
       case 'item.started':
       case 'item.completed':
-        return item(line)
+        return [...noteStored(), ...item(line)]
       case 'turn.completed':
-        return [usageOf(object(line.usage)), { type: 'ended', ok: true, text: last }]
+        return [...noteStored(), usageOf(object(line.usage)), answer.end()]
       case 'turn.failed':
-        return [ofError(object(line.error))]
+        return [...noteStored(), ofError(object(line.error))]
       default:
         return []
     }
@@ -90,7 +107,7 @@ const lost: Ended = {
   type: 'ended',
   ok: false,
   why: 'session-lost',
-  detail: 'codex began a new thread instead of the one asked for',
+  detail: 'codex started a new thread instead of resuming the requested one',
 }
 
 const usageOf = (usage: Json): AgentEvent => ({

@@ -1,25 +1,25 @@
-// The agent that is always there: repeats what it hears and says how to get a real one.
+// The built-in agent: repeats each message and says how to install a real agent.
 import type { AgentEvent, Backend, Turn } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
-import { stopped } from '../ends.ts'
+import { stopped } from '../outcomes.ts'
 
-/** The gateway tells agents the time; people know it. */
-const timeTold = /^\[Gateway: it is [^\]\n]*\]\n\n/
+/** The time line that the gateway adds for agents; people need not see it repeated. */
+const timeLine = /^\[Gateway: it is [^\]\n]*\]\n\n/
 
 export interface EchoParts {
   readonly clock: Clock
-  /** Between two words, so that it streams as a real agent does. */
+  /** Pause between two pieces of text, so that it streams like a real agent. */
   readonly pauseMs: number
-  /** Why it is echo that answers, told in the first answer of a conversation. */
+  /** Why echo answers; part of the first answer of a conversation. */
   readonly introduction: string
 }
 
-export function openEcho({ clock, pauseMs, introduction }: EchoParts): Backend {
+export function createEcho({ clock, pauseMs, introduction }: EchoParts): Backend {
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     yield { type: 'started', session: turn.session?.id ?? null }
-    const heard = `You said:\n\n${turn.prompt.replace(timeTold, '')}`
-    const text = turn.session?.resume ? heard : `${introduction}\n\n${heard}`
-    // At most 40 steps, however long the text is.
+    const repeated = `You said:\n\n${turn.prompt.replace(timeLine, '')}`
+    const text = turn.session?.resume ? repeated : `${introduction}\n\n${repeated}`
+    // At most 40 steps, even for a long text.
     const step = Math.max(8, Math.ceil(text.length / 40))
     for (let from = 0; from < text.length && !signal.aborted; from += step) {
       yield { type: 'text', delta: text.slice(from, from + step) }

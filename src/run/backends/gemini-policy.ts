@@ -1,9 +1,9 @@
-// Which tools gemini has, as rules of its policy engine: what is denied there, the model does not even hear of.
+// Which tools gemini may use, as rules of its policy engine. The model does not even see tools that are denied there.
 import type { Turn } from '../../base/agent.ts'
 import { ownServer, ownTools } from '../../base/tools.ts'
 import { toolName } from '../tools.ts'
 
-/** What it calls the tools. A turn that may do everything has all of them; one that would have to ask has nobody to ask. */
+/** Its names for the tools. With bypassed permissions all are available. Otherwise only those that need no confirmation, because there is nobody to ask. */
 const looking: readonly (readonly [string, readonly string[]])[] = [
   ['Read', ['read_file', 'read_many_files', 'list_directory']],
   ['LS', ['list_directory']],
@@ -29,27 +29,27 @@ const withoutAsking: Readonly<Record<Turn['permissionMode'], ReadonlyMap<string,
   bypassPermissions: new Map([...looking, ...editing, ...others]),
 }
 
-/** A file for `--admin-policy`: before all other rules, and whatever is not named is denied. */
+/** A file for `--admin-policy`: it takes precedence over all other rules, and denies everything it does not name. */
 export function policyFor({ allowedTools, permissionMode, mcpServers }: Turn): string {
   const everything = permissionMode === 'bypassPermissions'
   const whole = allowedTools.flatMap(tool => withoutAsking[permissionMode].get(tool) ?? [])
   const commands = everything && !allowedTools.includes('Bash') ? allowedTools.flatMap(commandOf) : []
-  // The gateway itself looks at what may be asked of it.
+  // The gateway checks the calls of its own tools itself.
   const own = mcpServers.filter(({ name }) => name === ownServer).map(({ name }) => ({ mcpName: name }))
   const named = permissionMode === 'plan' ? [] : allowedTools.flatMap(serverOf)
   const servers = everything ? [{ mcpName: '*' }] : [...own, ...named]
   return [
     rule({ toolName: '*', decision: 'deny', priority: 900 }),
-    // Skills are instructions to read.
+    // Skills are only instructions to read.
     allow({ toolName: [...new Set(['activate_skill', ...whole, ...(everything ? mcpResources : [])])] }),
     ...commands.map(command => allow({ toolName: 'run_shell_command', ...command })),
     ...servers.map(server => allow({ toolName: '*', ...server })),
-    // A rule for all tools of one server fits when they are offered, but not when they are run: then each goes by its full name.
+    // A rule for all tools of a server matches when they are offered, but not when they run: then each is matched by its full name.
     ...own.map(({ mcpName }) => allow({ toolName: ownTools.map(tool => `mcp_${mcpName}_${tool}`) })),
   ].join('\n')
 }
 
-/** Entries of which nothing is left, because only a part of the tool was allowed. */
+/** Entries that have no effect, because they allow only part of a tool. */
 export const narrowed = ({ allowedTools }: Turn): readonly string[] =>
   allowedTools.filter(
     tool => commandOf(tool).length === 0 && withoutAsking.bypassPermissions.has(toolName(tool)) && tool.includes('('),
@@ -61,11 +61,11 @@ type Rule = Readonly<Record<string, string | number | readonly string[]>>
 
 const allow = (conditions: Rule) => rule({ ...conditions, decision: 'allow', priority: 950 })
 
-/** The strings of TOML are those of JSON. */
+/** JSON strings are valid TOML strings. */
 const rule = (fields: Rule) =>
   ['[[rule]]', ...Object.entries(fields).map(([name, value]) => `${name} = ${JSON.stringify(value)}`), ''].join('\n')
 
-/** `Bash(git log:*)` is what begins so, `Bash(git log)` that alone. */
+/** `Bash(git log:*)` allows commands with this prefix, `Bash(git log)` only this command. */
 function commandOf(tool: string): readonly Rule[] {
   const command = /^Bash\((.+)\)$/s.exec(tool)?.[1]?.trim()
   if (command === undefined) return []

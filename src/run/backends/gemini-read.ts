@@ -1,28 +1,33 @@
-// What gemini says, in both of its ways of saying it: the lines of stream-json, and what they share with ACP.
+// Reads the output of gemini: the lines of stream-json, and what they share with ACP.
 import type { AgentEvent, Ended } from '../../base/agent.ts'
+import { openAnswer } from '../answer.ts'
 import type { Reader } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
 import { type Json, number, object, string } from '../json.ts'
 import type { ProcessEnd } from '../process.ts'
 import { readJsonLines } from '../reader.ts'
-import { shownTool } from '../tools.ts'
+import { toolLabel } from '../tools.ts'
 
-/** The text of a turn: what it says before a tool belongs to the way, what it says last is the answer. */
+/** The text of a turn, in parts with tools between them. */
 export function openSpeech() {
-  let spoken = false
-  let answer = ''
+  const answer = openAnswer()
+  let part = ''
+  const close = () => {
+    answer.add(part)
+    part = ''
+  }
   return {
-    said(delta: string): AgentEvent[] {
+    add(delta: string): AgentEvent[] {
       if (delta === '') return []
-      const gap = spoken && answer === '' ? '\n\n' : ''
-      spoken = true
-      answer += delta
+      const gap = part === '' && answer.any() ? '\n\n' : ''
+      part += delta
       return [{ type: 'text', delta: gap + delta }]
     },
-    acted() {
-      answer = ''
+    acted: close,
+    end(): Ended {
+      close()
+      return answer.end()
     },
-    answer: () => answer,
   }
 }
 
@@ -33,10 +38,11 @@ export const used = (input: unknown, output: unknown, model: string | undefined)
   model: model ?? null,
 })
 
-/** `status` 0: it may stand in the words. */
-export function failed(said: string, status = 0): Ended {
-  if (/no previous sessions found/i.test(said)) return { type: 'ended', ok: false, why: 'session-lost', detail: said }
-  return failure(said, status || statusIn(said))
+/** `status` 0: it may be in the message. */
+export function failed(message: string, status = 0): Ended {
+  if (/no previous sessions found/i.test(message))
+    return { type: 'ended', ok: false, why: 'session-lost', detail: message }
+  return failure(message, status || statusIn(message))
 }
 
 const exits = { noLogin: 41, input: 42 }
@@ -57,9 +63,9 @@ export function readStream(): Reader {
       case 'init':
         return [{ type: 'started', session: string(line.session_id) || null }]
       case 'message':
-        return line.role === 'assistant' ? speech.said(string(line.content)) : []
+        return line.role === 'assistant' ? speech.add(string(line.content)) : []
       case 'tool_use': {
-        const label = shownTool(string(line.tool_name))
+        const label = toolLabel(string(line.tool_name), object(line.parameters))
         labels.set(id, label)
         return [{ type: 'action', id, label, phase: 'started' }]
       }
@@ -70,10 +76,10 @@ export function readStream(): Reader {
       }
       case 'result': {
         const stats = object(line.stats)
-        const said = string(object(line.error).message) || 'the turn failed'
+        const message = string(object(line.error).message) || 'the turn failed'
         return [
           used(stats.input_tokens, stats.output_tokens, Object.keys(object(stats.models))[0]),
-          line.status === 'error' ? failed(said) : { type: 'ended', ok: true, text: speech.answer() },
+          line.status === 'error' ? failed(message) : speech.end(),
         ]
       }
       default:

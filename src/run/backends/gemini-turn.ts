@@ -1,9 +1,9 @@
-// One turn of a session in gemini's ACP: what is told of it, made into events.
+// One turn of a session over gemini's ACP: turns its updates into events.
 import type { AgentEvent, Ended } from '../../base/agent.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
-import { stopped, toldByTheLiving } from '../ends.ts'
 import { type Json, object, objects, string } from '../json.ts'
+import { notCrashed, stopped } from '../outcomes.ts'
 import type { ProcessEnd } from '../process.ts'
 import type { Answer } from '../rpc.ts'
 import { failed, openSpeech, used } from './gemini-read.ts'
@@ -13,7 +13,7 @@ export function readTurn(session: string) {
   const labels = new Map<string, string>()
   let begun = false
 
-  const heard = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
+  const withStarted = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
     if (begun) return events
     begun = true
     return [{ type: 'started', session }, ...events]
@@ -22,7 +22,7 @@ export function readTurn(session: string) {
   const acted = (update: Json): readonly AgentEvent[] => {
     const id = string(update.toolCallId)
     const label = labels.get(id) ?? labelOf(update)
-    // One that is refused has only an end.
+    // A refused tool call has only an end.
     const began: AgentEvent[] = labels.has(id) ? [] : [{ type: 'action', id, label, phase: 'started' }]
     labels.set(id, label)
     if (update.status !== 'completed' && update.status !== 'failed') return began
@@ -35,12 +35,12 @@ export function readTurn(session: string) {
     update(update: Json): readonly AgentEvent[] {
       switch (update.sessionUpdate) {
         case 'agent_message_chunk':
-          return heard(speech.said(string(object(update.content).text)))
+          return withStarted(speech.add(string(object(update.content).text)))
         case 'agent_thought_chunk':
-          return heard([])
+          return withStarted([{ type: 'thinking', quietly: false }])
         case 'tool_call':
         case 'tool_call_update':
-          return heard(acted(update))
+          return withStarted(acted(update))
         default:
           return []
       }
@@ -50,9 +50,9 @@ export function readTurn(session: string) {
       const quota = object(object(answer.result._meta).quota)
       const tokens = object(quota.token_count)
       const model = string(objects(quota.model_usage)[0]?.model) || undefined
-      return heard([
+      return withStarted([
         used(tokens.input_tokens, tokens.output_tokens, model),
-        ofStop(string(answer.result.stopReason), speech.answer()),
+        ofStop(string(answer.result.stopReason), speech),
       ])
     },
   }
@@ -64,23 +64,23 @@ function labelOf(update: Json): string {
   return [kind === 'other' ? '' : kind, title].filter(Boolean).join(': ') || 'tool'
 }
 
-function ofStop(reason: string, text: string): Ended {
+function ofStop(reason: string, speech: ReturnType<typeof openSpeech>): Ended {
   switch (reason) {
     case 'end_turn':
-      return { type: 'ended', ok: true, text }
+      return speech.end()
     case 'cancelled':
       return stopped
     case 'max_turn_requests':
-      return { type: 'ended', ok: false, why: 'max-turns', detail: 'it went round in circles, or too many times' }
+      return { type: 'ended', ok: false, why: 'max-turns', detail: 'it repeated itself, or needed too many steps' }
     default:
-      return { type: 'ended', ok: false, why: 'refused', detail: reason || 'it did not say why it stopped' }
+      return { type: 'ended', ok: false, why: 'refused', detail: reason || 'it stopped without giving a reason' }
   }
 }
 
-/** Errors of the service carry its status. -32000: it is not logged in. */
+/** Errors of the service carry its HTTP status. -32000: not logged in. */
 export function ofRefusal({ code, message, data }: Extract<Answer, { ok: false }>): Ended {
   const status = code === -32000 ? 401 : code !== null && code >= 400 && code < 600 ? code : 0
-  return toldByTheLiving(failed(string(data.details) || message, status))
+  return notCrashed(failed(string(data.details) || message, status))
 }
 
 export const ofEnd = (how: ProcessEnd, begun: boolean): Ended =>

@@ -1,50 +1,55 @@
-// Gemini that stays up: `gemini --acp`, one process in which all sessions stand side by side.
+// Gemini in warm mode: `gemini --acp`, one process that holds all sessions.
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { type Dialect, endOf } from '../cli.ts'
-import { whenStopped } from '../ends.ts'
-import { openEvents } from '../events.ts'
+import { createEvents, orAlive } from '../events.ts'
 import { object, string } from '../json.ts'
-import { openRpc } from '../rpc.ts'
-import type { Ground, Host } from '../warm.ts'
-import { alone, gone, type Hear, openSessions, type Prompts } from './gemini-sessions.ts'
+import { thinking, waiting, withSigns } from '../model-connections.ts'
+import { stopped, unlessStopped } from '../outcomes.ts'
+import { createRpc } from '../rpc.ts'
+import type { Host, HostContext } from '../warm.ts'
+import { alone, gone, type Listener, openSessions, type Prompts } from './gemini-sessions.ts'
 import { ofEnd, readTurn } from './gemini-turn.ts'
 
 export interface Acp extends Prompts {
   readonly arguments: readonly string[]
   readonly environment: Readonly<Record<string, string>>
-  /** For a turn that must have a process of its own. */
+  /** For a turn that needs its own process. */
   readonly alone: Dialect
 }
 
-export async function openAcp(acp: Acp, ground: Ground): Promise<Host> {
-  const child = ground.start(acp.arguments, acp.environment)
-  const listeners = new Map<string, Hear>()
-  const rpc = openRpc(child, {
+export async function openAcp(acp: Acp, host: HostContext): Promise<Host> {
+  const child = host.start(acp.arguments, acp.environment)
+  const listeners = new Map<string, Listener>()
+  const rpc = createRpc(child, {
     versioned: true,
     notified(method, params) {
       if (method === 'session/update') listeners.get(string(params.sessionId))?.(object(params.update))
     },
-    // Nobody is there to be asked.
-    asked: method => (method === 'session/request_permission' ? { outcome: { outcome: 'cancelled' } } : null),
+    // There is nobody to ask.
+    requested: method => (method === 'session/request_permission' ? { outcome: { outcome: 'cancelled' } } : null),
   })
   const greeting = await rpc.request('initialize', { protocolVersion: 1, clientCapabilities: {} })
   if (!greeting.ok) {
     child.kill()
-    throw new Error(`gemini --acp did not come up: ${(await child.end).stderr.trim() || greeting.message}`)
+    throw new Error(`gemini --acp did not start: ${(await child.end).stderr.trim() || greeting.message}`)
   }
-  const sessions = openSessions(acp, ground, rpc, listeners)
+  const sessions = openSessions(acp, host, rpc, listeners)
 
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     child.startCounting()
-    const found = await Promise.race([sessions.ready(turn), whenStopped(signal)])
-    if (found === alone) return yield* runAlone(acp.alone, ground, turn, sessions.heldUntil, signal)
+    const preparing = sessions.ready(turn)
+    const found = await unlessStopped(preparing, signal, stopped)
+    if (found === stopped) void preparing.then(sessions.leave)
+    if (found === alone) return yield* runAlone(acp.alone, host, turn, sessions.heldUntil, signal)
     if (typeof found !== 'string') {
       yield found === gone ? ofEnd(await child.end, false) : found
       return
     }
-    const events = openEvents()
+    // Updates name a session but no turn. Gemini answers in order, so updates before this answer belong to something else.
+    await rpc.request('_aetheel/fence', {})
+    const events = createEvents()
     const reader = readTurn(found)
-    listeners.set(found, update => events.push(reader.update(update)))
+    listeners.set(found, update => events.push(orAlive(reader.update(update))))
     const cancel = () => rpc.notify('session/cancel', { sessionId: found })
     signal.addEventListener('abort', cancel, { once: true })
     const prompt = [{ type: 'text', text: acp.alone.input(turn) }]
@@ -57,29 +62,30 @@ export async function openAcp(acp: Acp, ground: Ground): Promise<Host> {
     } finally {
       signal.removeEventListener('abort', cancel)
       listeners.delete(found)
-      // Also when the consumer walks away.
+      sessions.leave(found)
+      // Even if the consumer stops reading.
       if (!events.over()) cancel()
       if (sessions.isCluttered() && listeners.size === 0) child.kill()
     }
   }
 
-  // In the middle of a turn it does not leave by itself, and what a tool of it has started would stay.
+  // During a turn it does not exit by itself, and processes started by its tools would be left.
   const close = async () => {
     child.kill()
     await child.end
   }
-  return { pid: child.pid, run, close, kill: child.kill, gone: child.end }
+  return { pid: child.pid, run, close, sessions, kill: child.kill, gone: child.end }
 }
 
 async function* runAlone(
   dialect: Dialect,
-  { dir, inherited, start }: Ground,
+  { dir, inherited, start }: HostContext,
   turn: Turn,
   heldUntil: (session: string, gone: Promise<unknown>) => void,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent> {
   const child = start(dialect.arguments(turn, dir), dialect.environment(turn, dir, inherited))
-  // Two processes of one session lose history: the next turn waits for this one to leave.
+  // Two processes with the same session lose history, so the next turn waits until this one has exited.
   heldUntil(turn.session?.id ?? '', child.end)
   const reader = dialect.read(turn)
   child.send(dialect.input(turn))
@@ -87,8 +93,8 @@ async function* runAlone(
   signal.addEventListener('abort', child.kill, { once: true })
   if (signal.aborted) child.kill()
   try {
-    for await (const line of child.lines)
-      for (const event of reader.line(line)) {
+    for await (const line of withSigns(child))
+      for (const event of line === waiting ? [thinking] : orAlive(reader.line(line))) {
         yield event
         if (event.type === 'ended') return
       }

@@ -1,13 +1,13 @@
-// What of gemini the contract does not reach: its tools as rules, its MCP servers, its last words, and a session that is too young.
+// What the contract does not cover for gemini: tools as rules, MCP servers, exit errors, and a session that is too young.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { AgentEvent, McpServer, Turn } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
-import { openCliBackend } from '../cli.ts'
+import { createCliBackend } from '../cli.ts'
 import { openPool } from '../pool.ts'
-import { openScratch } from '../scratch.ts'
+import { createTempDirs } from '../temp-dirs.ts'
 import { turnWith } from '../turn.fixture.ts'
 import { gemini } from './gemini.ts'
 import { acpServer, settingOf } from './gemini-mcp.ts'
@@ -122,13 +122,16 @@ describe('its MCP servers', () => {
   })
 
   test('are told over ACP with their variables and headers in pairs', () => {
-    expect(acpServer(local)).toEqual({
+    expect(acpServer(local, { MARK: 'm' })).toEqual({
       name: 'gw',
       command: 'serve',
       args: ['$HOME'],
-      env: [{ name: 'KEY', value: 'pa\\$\\$word\\${HOME}' }],
+      env: [
+        { name: 'KEY', value: 'pa\\$\\$word\\${HOME}' },
+        { name: 'MARK', value: 'm' },
+      ],
     })
-    expect(acpServer(remote)).toMatchObject({ type: 'http', url: 'https://example.com/$x' })
+    expect(acpServer(remote, {})).toMatchObject({ type: 'http', url: 'https://example.com/$x' })
   })
 
   test('never stand on the command line, nor in the environment', () => {
@@ -191,7 +194,7 @@ test('a session of this minute is not loaded, which would wipe it out, but gets 
   const pool = openPool({
     rules: { most: 1, memoryBytes: 4e9, idleMs: 60_000 },
     clock,
-    tell: () => undefined,
+    emit: () => undefined,
     memoryOf: () => 1,
   })
   const parts = {
@@ -200,12 +203,12 @@ test('a session of this minute is not loaded, which would wipe it out, but gets 
     handOn: [],
     extra: {},
     scrub: (text: string) => text,
-    scratch: openScratch(join(home, 'runs')),
+    tempDirs: createTempDirs(join(home, 'runs')),
   }
   const run = async (way: typeof pool | null, prompt: string, session: Turn['session']) => {
     const events: AgentEvent[] = []
     const given = turn({ prompt, session })
-    const backend = openCliBackend(gemini, { ...parts, pool: way })
+    const backend = createCliBackend(gemini, { ...parts, pool: way })
     for await (const event of backend.run(given, new AbortController().signal)) events.push(event)
     return events.at(-1)
   }
@@ -228,4 +231,37 @@ test('a session of this minute is not loaded, which would wipe it out, but gets 
   expect(argumentsOf('young')).not.toContain('--acp')
   expect(argumentsOf('old')).toContain('--acp')
   await pool.close()
+})
+
+test('a turn with a process of its own has MCP servers too, by one turn of --acp, and without any needs none', async () => {
+  const space = mkdtempSync(join(tmpdir(), 'aetheel-gemini-cold-'))
+  const backend = createCliBackend(gemini, {
+    program: join(import.meta.dirname, '../../../test/fakes/gemini.mjs'),
+    environment: { PATH: process.env.PATH, HOME: space },
+    handOn: [],
+    extra: {},
+    scrub: text => text,
+    tempDirs: createTempDirs(join(space, 'runs')),
+    pool: null,
+  })
+  const run = async (given: Partial<Turn>) => {
+    const events: AgentEvent[] = []
+    for await (const event of backend.run(turn({ workingDir: space, ...given }), new AbortController().signal))
+      events.push(event)
+    const lines = readFileSync(join(space, '.claude-stand-in', 'journal.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+    return { end: events.at(-1), ...JSON.parse(lines.findLast(line => line.includes('"what":"begin"')) ?? '{}') }
+  }
+  const mcpServers = [{ name: 'gw', command: 'serve', args: [], env: { KEY: 'secret' } }]
+  const first = await run({ prompt: 'one', mcpServers, session: { id: crypto.randomUUID(), resume: false } })
+  expect(first.end).toMatchObject({ ok: true, text: 'turn 1: one' })
+  expect(first.args).toContain('--acp')
+  expect(JSON.parse(first.mcpConfig)).toMatchObject([{ name: 'gw', command: 'serve' }])
+  expect(first.args.join()).not.toContain('secret')
+  const again = await run({ prompt: 'two', mcpServers, session: { id: first.session, resume: true } })
+  expect(again.end).toMatchObject({ ok: true, text: 'turn 2: two' })
+  const plain = await run({ prompt: 'three' })
+  expect(plain.args).not.toContain('--acp')
+  rmSync(space, { recursive: true, force: true })
 })

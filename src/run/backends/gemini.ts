@@ -1,10 +1,9 @@
-// Gemini CLI: `gemini --output-format stream-json` for one turn, `gemini --acp` for all sessions one turn after the other.
+// Gemini CLI: `gemini --output-format stream-json` in cold mode, `gemini --acp` for all sessions in warm mode.
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Turn } from '../../base/agent.ts'
 import type { Dialect } from '../cli.ts'
-import { withoutCommands } from '../no-commands.ts'
-import { withoutReferences } from '../plain.ts'
+import { withoutCommands, withoutReferences } from '../plain.ts'
 import { settingOf } from './gemini-mcp.ts'
 import { narrowed, policyFor } from './gemini-policy.ts'
 import { readStream } from './gemini-read.ts'
@@ -23,6 +22,7 @@ export const gemini: Dialect = {
   name: 'gemini',
   takesSessionIds: true,
   countsSteps: false,
+  quiet: true,
   install: 'Install it with `npm install -g @google/gemini-cli` and log in once with `gemini`.',
   credentials: {
     variables: [
@@ -40,68 +40,68 @@ export const gemini: Dialect = {
   environment: (_, dir, inherited) => environmentIn(dir, files.defaults, inherited),
   ownVariables: ['GEMINI_*', 'GOOGLE_*'],
   arguments: (turn, dir) => [
-    ...['--output-format', 'stream-json', ...wishes(turn, dir)],
+    ...['--output-format', 'stream-json', ...optionsFor(turn, dir)],
     ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
   ],
   input: turn => withoutCommands(withoutReferences(turn.prompt)),
   read: readStream,
   ignores: turn => [
-    ...(turn.mcpServers.length > 0 && !readsDefaultsIn(turn.workingDir)
-      ? ['gemini has the servers of mcp.servers only while it stays up: a turn with a process of its own is without.']
-      : []),
     ...narrowed(turn).map(
-      tool => `gemini has this tool wholly or not at all, so ${tool} of ALLOWED_TOOLS is not there.`,
+      tool => `gemini can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`,
     ),
   ],
+  // There is no flag for MCP servers, and gemini accepts settings only from certain folders. Over ACP it accepts MCP servers.
+  hosted: ({ mcpServers, workingDir }, inherited) =>
+    mcpServers.length > 0 && (hasDefaults(inherited) || !readsDefaultsIn(workingDir)),
   warm: {
     serves: 'all-sessions',
-    // Each session has MCP servers of its own; the policy looks at their names alone.
+    // Each session has its own MCP servers; the policy uses only their names.
     fixed: ({ prompt, systemPrompt, session, maxTurns, mcpServers, ...rest }) => ({
       ...rest,
       servers: mcpServers.map(({ name }) => name),
     }),
-    open: async (ground, turn) =>
+    open: async (host, turn) =>
       (await import('./gemini-warm.ts')).openAcp(
         {
-          arguments: ['--acp', ...wishes(turn, ground.dir)],
-          environment: environmentIn(ground.dir, files.warmDefaults, ground.inherited),
-          systemFile: join(ground.dir, files.system),
+          arguments: ['--acp', ...optionsFor(turn, host.dir)],
+          environment: environmentIn(host.dir, files.warmDefaults, host.inherited),
+          systemFile: join(host.dir, files.system),
           systemPromptOf,
           alone: gemini,
         },
-        ground,
+        host,
       ),
   },
 }
 
-const wishes = (turn: Turn, dir: string): readonly string[] => [
+const optionsFor = (turn: Turn, dir: string): readonly string[] => [
   ...['--approval-mode', approvals[turn.permissionMode], '--admin-policy', join(dir, files.policy)],
   ...(turn.model ? ['-m', turn.model] : []),
 ]
 
-/** Ours takes the place of its own prompt, in which it would list the skills. */
+/** Our prompt replaces its own, which would list the skills. */
 const systemPromptOf = ({ systemPrompt }: Turn): string => `${systemPrompt}\n\n\${AgentSkills}\n`
 
 const environmentIn = (dir: string, settings: string, inherited: Environment): Environment => ({
   GEMINI_SYSTEM_MD: join(dir, files.system),
-  // In a folder it does not trust, gemini silently asks for every tool.
+  // In an untrusted folder gemini silently asks for every tool.
   GEMINI_CLI_TRUST_WORKSPACE: 'true',
-  // Its launcher starts itself anew as a child and ignores SIGTERM.
+  // Its launcher restarts itself as a child and ignores SIGTERM.
   GEMINI_CLI_NO_RELAUNCH: 'true',
   ...(hasDefaults(inherited) || !readsDefaultsIn(dir) ? {} : { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: join(dir, settings) }),
 })
 
-/** Its own ten attempts take minutes; ours decide, and tell the person. What the user has set goes before. */
+/** Its own ten attempts take minutes. The gateway retries instead, and notifies the user. The user's own settings take precedence. */
 const defaults = { general: { maxAttempts: 2, sessionRetention: { enabled: false } } }
 
-/** Somebody else may have put his there already; there is room for one. */
+/** There can be only one defaults file, and the administrator may have set one already. */
 const hasDefaults = (inherited: Environment): boolean =>
   [inherited.GEMINI_CLI_SYSTEM_DEFAULTS_PATH, inherited.GEMINI_CLI_SYSTEM_SETTINGS_PATH].some(Boolean) ||
   ['/etc/gemini-cli', '/Library/Application Support/GeminiCli'].some(place =>
     existsSync(join(place, 'system-defaults.json')),
   )
 
-/** It reads them only from where nobody but root can write. */
+/** Gemini reads them only from a path where nobody but root can write. */
 function readsDefaultsIn(dir: string): boolean {
   try {
     const { uid, mode } = statSync(dir)

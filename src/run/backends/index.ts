@@ -1,21 +1,21 @@
-// The registry: one line per backend. To be listed here is to be tested by test/contracts/backend.
+// The registry: one line per backend. Every backend listed here is tested by test/contracts/backend.
 import type { Backend } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
-import { type CliParts, type Dialect, openCliBackend } from '../cli.ts'
-import { findProgram } from '../which.ts'
+import { type CliParts, createCliBackend, type Dialect } from '../cli.ts'
+import { findProgram } from '../find-program.ts'
 import { claude } from './claude.ts'
-import { claudeSdk, openClaudeSdk } from './claude-sdk.ts'
+import { claudeSdk, createClaudeSdk } from './claude-sdk.ts'
 import { codex } from './codex.ts'
-import { openEcho } from './echo.ts'
+import { createEcho } from './echo.ts'
 import { gemini } from './gemini.ts'
 import { opencode } from './opencode.ts'
 import { pi } from './pi.ts'
 
-/** In the order in which they are looked for when none was chosen. */
+/** In the order in which they are looked up when none is chosen. */
 export const dialects: readonly Dialect[] = [claude, codex, gemini, opencode, pi]
 
 export interface BackendParts extends Omit<CliParts, 'program'> {
-  /** BACKEND_CLI_PATH, for the backend that was chosen; null: the backend's own name, looked up on PATH. */
+  /** BACKEND_CLI_PATH, for the chosen backend; null: its name is looked up on PATH. */
   readonly program: string | null
   /** AGENT_SDK_PATH, for claude-sdk. */
   readonly sdkPath: string | null
@@ -26,27 +26,27 @@ export type Choice =
   | {
       readonly ok: true
       readonly backend: Backend
-      /** Why it is this one, where that is not plain. */
+      /** Why this one was chosen, if that is not obvious. */
       readonly note: string
     }
   | { readonly ok: false; readonly why: string }
 
-/** For the one that was chosen only: the others are always looked up on PATH. */
-export const pathHint = 'If it is not on PATH, name its path in BACKEND_CLI_PATH.'
+/** For the chosen backend only: the others are always looked up on PATH. */
+export const pathHint = 'If it is not on PATH, set BACKEND_CLI_PATH to its path.'
 
-/** `wanted` null: the first CLI found on PATH, else echo, which says so. */
+/** `wanted` null: the first CLI found on PATH, else echo, which explains why it answers. */
 export function chooseBackend(wanted: string | null, parts: BackendParts): Choice {
   if (wanted !== null) {
-    const backend = openBackend(wanted, parts, pathHint)
+    const backend = createBackend(wanted, parts, pathHint)
     const known = [...dialects.map(one => one.name), claudeSdk, 'echo'].join(', ')
     return backend
       ? { ok: true, backend, note: wanted === 'echo' ? 'it repeats what you write' : '' }
-      : { ok: false, why: `AGENT_BACKEND=${wanted} is not part of this version; it has: ${known}.` }
+      : { ok: false, why: `AGENT_BACKEND=${wanted} is not a backend of this version. Available: ${known}.` }
   }
   const found = dialects.find(one => findProgram(parts.program ?? one.name, parts.environment.PATH))
-  const backend = found && openBackend(found.name, parts, pathHint)
+  const backend = found && createBackend(found.name, parts, pathHint)
   if (found && backend) {
-    const note = found === dialects[0] ? '' : `AGENT_BACKEND is not set, and ${found.name} is the first that was found`
+    const note = found === dialects[0] ? '' : `AGENT_BACKEND is not set, and ${found.name} is the first one found`
     return { ok: true, backend, note }
   }
   const names = dialects.map(one => one.name).join(', ')
@@ -61,20 +61,20 @@ export function chooseBackend(wanted: string | null, parts: BackendParts): Choic
   }
 }
 
-/** How a backend can be given tools of ours; `none`: it uses no tools. */
-export function toolsWayOf(name: string): 'mcp' | 'files' | 'none' {
+/** How a backend gets the gateway's tools; `none`: it uses no tools. */
+export function toolAccessOf(name: string): 'mcp' | 'files' | 'none' {
   if (name === 'echo') return 'none'
   return dialects.find(one => one.name === name)?.mcp === false ? 'files' : 'mcp'
 }
 
-/** By its name; null: we do not have it. `hint`: what else to do where its program is missing. */
-export function openBackend(name: string, parts: BackendParts, hint = ''): Backend | null {
+/** By its name; null: there is no such backend. `hint`: what else to do if its program is missing. */
+export function createBackend(name: string, parts: BackendParts, hint = ''): Backend | null {
   if (name === 'echo') return echo(parts.clock, 'This is the echo backend: it repeats what you write.')
-  if (name === claudeSdk) return openClaudeSdk(parts)
+  if (name === claudeSdk) return createClaudeSdk(parts)
   const dialect = dialects.find(one => one.name === name)
   if (!dialect) return null
   const install = `${dialect.install} ${hint}`.trim()
-  return openCliBackend({ ...dialect, install }, { ...parts, program: parts.program ?? dialect.name })
+  return createCliBackend({ ...dialect, install }, { ...parts, program: parts.program ?? dialect.name })
 }
 
-const echo = (clock: Clock, introduction: string) => openEcho({ clock, pauseMs: 15, introduction })
+const echo = (clock: Clock, introduction: string) => createEcho({ clock, pauseMs: 15, introduction })

@@ -1,25 +1,25 @@
-// A small HTTP client for a server of ours on loopback: JSON calls, and one stream of events.
+// A small HTTP client for the opencode server on loopback: JSON calls, and one event stream.
 import { StringDecoder } from 'node:string_decoder'
 import { type Json, parseLine } from '../json.ts'
 import { outputLimits } from '../process.ts'
 
 export interface Reply {
   readonly status: number
-  /** Empty where it was no JSON object. */
+  /** Empty if the body is not a JSON object. */
   readonly body: Json
 }
 
 export interface Loopback {
-  /** Rejects when the connection breaks before the reply is whole. `patienceMs` 0: it may take as long as it likes. */
+  /** Rejects if the connection breaks before the reply is complete. `patienceMs` 0: no timeout. */
   call(method: 'GET' | 'POST', path: string, body?: Json, patienceMs?: number): Promise<Reply>
-  /** Resolves when the stream is open, with a promise for its end. `heard` must not throw. */
-  listen(path: string, heard: (event: Json) => void): Promise<{ readonly closed: Promise<void> }>
+  /** Resolves when the stream is open, with a promise for its end. `onEvent` must not throw. */
+  listen(path: string, onEvent: (event: Json) => void): Promise<{ readonly closed: Promise<void> }>
 }
 
 const usualPatienceMs = 30_000
 
-export function openLoopback(url: string, user: string, password: string): Loopback {
-  // An import of node:http brings much along that is never used here; so does fetch.
+export function createLoopback(url: string, user: string, password: string): Loopback {
+  // Importing node:http loads much that is never used here; so does fetch.
   const http = process.getBuiltinModule('node:http')
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 
@@ -59,7 +59,7 @@ export function openLoopback(url: string, user: string, password: string): Loopb
         })
       }),
 
-    listen: (path, heard) =>
+    listen: (path, onEvent) =>
       new Promise((resolve, reject) => {
         const request = send('GET', path)
         const late = () => request.destroy(new Error('no stream of events'))
@@ -74,7 +74,7 @@ export function openLoopback(url: string, user: string, password: string): Loopb
         request.on('error', reject)
         request.on('response', response => {
           if (response.statusCode !== 200) return void request.destroy(new Error(`status ${response.statusCode}`))
-          const stream = readStream(heard, outputLimits.line)
+          const stream = readStream(onEvent, outputLimits.line)
           response.on('data', (piece: Buffer) => {
             if (!stream.feed(piece)) request.destroy()
           })
@@ -86,15 +86,15 @@ export function openLoopback(url: string, user: string, password: string): Loopb
   }
 }
 
-/** Server-sent events with a JSON object each; what is none is passed over. `feed` is false when a line gets too long. */
-export function readStream(heard: (event: Json) => void, longest: number): { feed(piece: Buffer): boolean } {
+/** Reads server-sent events with a JSON object each and skips anything else. `feed` returns false if a line is too long. */
+export function readStream(onEvent: (event: Json) => void, longest: number): { feed(piece: Buffer): boolean } {
   const decoder = new StringDecoder('utf8')
   let partial: string[] = []
   let length = 0
 
   const take = (line: string) => {
     const event = line.startsWith('data:') ? parseLine(line.slice('data:'.length)) : null
-    if (event) heard(event)
+    if (event) onEvent(event)
   }
   return {
     feed(piece) {

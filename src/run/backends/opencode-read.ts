@@ -1,23 +1,25 @@
-// What OpenCode tells: as lines of `opencode run`, and as events of `opencode serve`.
+// Reads the output of OpenCode: lines of `opencode run`, and events of `opencode serve`.
 import type { AgentEvent, Ended, Turn, Usage } from '../../base/agent.ts'
+import { answered, openAnswer } from '../answer.ts'
 import type { Reader } from '../cli.ts'
 import { failure, silentEnd, statusIn } from '../diagnosis.ts'
 import { type Json, number, object, objects, string } from '../json.ts'
 import { readJsonLines } from '../reader.ts'
-import { shownTool } from '../tools.ts'
+import { toolLabel } from '../tools.ts'
 import type { Reply } from './opencode-http.ts'
 
 /** The lines of one run. */
 export function readRun(turn: Turn): Reader {
   let session = ''
-  let last: string | null = null
+  const answer = openAnswer()
   let failed: Ended | null = null
   const steps = countSteps()
 
   const started = (id: string): AgentEvent[] => {
     if (id === '' || id === session) return []
     session = id
-    return [{ type: 'started', session: id }]
+    // Its first output comes after it has stored the prompt.
+    return [{ type: 'started', session: id }, { type: 'stored' }]
   }
 
   return readJsonLines(
@@ -26,51 +28,54 @@ export function readRun(turn: Turn): Reader {
       const part = object(line.part)
       switch (line.type) {
         case 'text': {
-          const delta = last === null ? string(part.text) : `\n\n${string(part.text)}`
-          last = string(part.text)
+          const text = string(part.text)
+          const delta = answer.any() ? `\n\n${text}` : text
+          answer.add(text)
           return [...events, { type: 'text', delta }]
         }
         case 'tool_use': {
-          // It tells of a tool only when that has ended.
+          // It reports a tool only when the tool has ended.
           const { id, label, phase } = actionOf(part)
           return [...events, { type: 'action', id, label, phase: 'started' }, { type: 'action', id, label, phase }]
         }
         case 'step_finish':
           return [...events, ...steps.count(part, turn.model)]
         case 'error':
-          // A second one only says that there was a first.
+          // A second error only says that there was a first.
           failed ??= failureOf(object(line.error))
           return events
         default:
           return events
       }
     },
-    // It has no word for the end: leaving in good order is the end, also after a last step without words.
-    how =>
-      failed ??
-      (how.code === 0 && (last !== null || steps.any()) ? { type: 'ended', ok: true, text: last ?? '' } : null),
+    // It does not report the end. Exit code 0 is the end, also after a last step without text.
+    how => failed ?? (how.code === 0 && (answer.any() || steps.any()) ? answer.end() : null),
   )
 }
 
 export interface TurnReader {
-  /** What an event of the session means. Never throws. */
-  heard(event: Json): readonly AgentEvent[]
-  /** Whether this message has been told to its end. */
-  told(message: string): boolean
-  /** The text part that was told last. */
-  text(): string
-  /** What it said went wrong, before or without an answer. */
+  /** Turns an event of the session into agent events. Never throws. */
+  read(event: Json): readonly AgentEvent[]
+  /** Whether this message is complete. */
+  isComplete(message: string): boolean
+  /** The whole text: the parts in the reply as they are there, the others as they were streamed. */
+  answer(reply: readonly Json[]): Ended
+  /** The error it reported before or without an answer. */
   failed(): Ended | null
-  /** What it means that the server is gone. */
+  /** The end of the turn if the server is gone. */
   readonly end: Reader['end']
 }
 
-/** The events of one turn of a session. */
-export function readTurn(): TurnReader {
-  const messages = new Map<string, 'begun' | 'told'>()
-  /** What it makes of a long session for itself is not for the person. */
+/** Reads the events of one turn, which starts with `prompt`. Answers to anything else are ignored. */
+export function readTurn(prompt: string): TurnReader {
+  /** The message with the prompt, and those that opencode adds itself, for example after it has compacted a long session. */
+  const prompts = new Set<string>()
+  let finished = false
+  const messages = new Map<string, 'begun' | 'complete'>()
+  /** Summaries of long sessions are for the model, not for the user. */
   const summaries = new Set<string>()
   const parts = new Map<string, string>()
+  const thoughts = new Set<string>()
   const actions = new Map<string, 'started' | 'over'>()
   const steps = countSteps()
   let model: string | null = null
@@ -78,9 +83,14 @@ export function readTurn(): TurnReader {
   let understood = false
   let last = ''
 
+  /** Messages that do not name what they answer count as ours. */
+  const isOurs = ({ parentID }: Json) => typeof parentID !== 'string' || prompts.has(parentID)
+
   const messageUpdated = (info: Json): AgentEvent[] => {
-    if (info.role !== 'assistant') return []
-    messages.set(string(info.id), object(info.time).completed ? 'told' : 'begun')
+    if (info.role === 'user' && prompts.size > 0 && !finished) prompts.add(string(info.id))
+    if (info.role !== 'assistant' || !isOurs(info)) return []
+    finished ||= !['', 'tool-calls', 'unknown'].includes(string(info.finish))
+    messages.set(string(info.id), object(info.time).completed ? 'complete' : 'begun')
     if (info.summary === true) summaries.add(string(info.id))
     if (info.modelID) model = `${string(info.providerID)}/${string(info.modelID)}`
     return []
@@ -105,15 +115,22 @@ export function readTurn(): TurnReader {
   }
 
   const partUpdated = (part: Json): AgentEvent[] => {
+    if (prompts.size === 0 && part.type === 'text' && part.text === prompt && !messages.has(string(part.messageID))) {
+      prompts.add(string(part.messageID))
+      return [{ type: 'stored' }]
+    }
     if (!messages.has(string(part.messageID))) return []
     const id = string(part.id)
     switch (part.type) {
+      case 'reasoning':
+        thoughts.add(id)
+        return object(part.time).end ? [] : [thinking]
       case 'text': {
         if (summaries.has(string(part.messageID))) return []
-        const told = parts.get(id) ?? ''
-        parts.set(id, told)
-        // What it has told piece by piece, or, where a piece was missed, the rest.
-        return string(part.text).startsWith(told) ? speak(id, string(part.text).slice(told.length)) : []
+        const sent = parts.get(id) ?? ''
+        parts.set(id, sent)
+        // Usually sent already piece by piece. If a piece was missed, this sends the rest.
+        return string(part.text).startsWith(sent) ? speak(id, string(part.text).slice(sent.length)) : []
       }
       case 'tool':
         return object(part.state).status === 'pending' ? [] : acted(part)
@@ -125,7 +142,7 @@ export function readTurn(): TurnReader {
   }
 
   return {
-    heard(event) {
+    read(event) {
       understood = true
       const about = object(event.properties)
       switch (event.type) {
@@ -134,7 +151,8 @@ export function readTurn(): TurnReader {
         case 'message.part.updated':
           return partUpdated(object(about.part))
         case 'message.part.delta': {
-          // Thoughts come the same way, from parts that are no text.
+          // Thoughts come the same way, but from parts that are not text.
+          if (thoughts.has(string(about.partID))) return [thinking]
           const known = about.field === 'text' && parts.has(string(about.partID))
           return known ? speak(string(about.partID), string(about.delta)) : []
         }
@@ -145,35 +163,40 @@ export function readTurn(): TurnReader {
           return []
       }
     },
-    told: message => messages.get(message) === 'told',
-    text: () => parts.get(last) ?? '',
+    isComplete: message => messages.get(message) === 'complete',
+    answer(reply) {
+      for (const { type, id, text } of reply) if (type === 'text') parts.set(string(id), string(text))
+      return answered([...parts.values()].filter(text => text.trim() !== ''))
+    },
     failed: () => failed,
     end: how => failed ?? silentEnd(how, understood),
   }
 }
 
-/** Whether all has been told that the reply to a prompt ends. */
+/** Some models report only the start and the end of their thinking. */
+const thinking: AgentEvent = { type: 'thinking', quietly: true }
+
+/** Whether all events of the replied message have arrived. */
 export const isWhole = ({ status, body }: Reply, reader: TurnReader): boolean =>
-  status === 200 ? reader.told(string(object(body.info).id)) : reader.failed() !== null
+  status === 200 ? reader.isComplete(string(object(body.info).id)) : reader.failed() !== null
 
 export function endOfReply({ status, body }: Reply, reader: TurnReader): Ended {
-  // Only an event has the reason then.
+  // In this case only an event has the reason.
   if (status !== 200) return reader.failed() ?? failureOf(body)
   const info = object(body.info)
   if (string(info.id) === '') return unreadable
   if (info.error) return failureOf(object(info.error))
-  const last = objects(body.parts).findLast(part => part.type === 'text')
-  return { type: 'ended', ok: true, text: last ? string(last.text) : reader.text() }
+  return reader.answer(objects(body.parts))
 }
 
 export const unreadable: Ended = {
   type: 'ended',
   ok: false,
   why: 'unreadable',
-  detail: 'the server answered something else than was asked',
+  detail: 'the server sent an unexpected answer',
 }
 
-/** What a turn has used up is the sum of its steps; each is told once or again. */
+/** The usage of a turn is the sum of its steps. A step may be reported more than once. */
 function countSteps() {
   const seen = new Set<string>()
   let count = 0
@@ -198,22 +221,22 @@ function countSteps() {
 }
 
 function actionOf(part: Json) {
-  const { status } = object(part.state)
+  const { status, input } = object(part.state)
   const phase = status === 'completed' ? 'ended' : status === 'error' ? 'failed' : 'started'
-  return { id: string(part.callID), label: shownTool(string(part.tool)), phase } as const
+  return { id: string(part.callID), label: toolLabel(string(part.tool), object(input)), phase } as const
 }
 
-/** An error that it reports itself. */
+/** An error reported by opencode. */
 export function failureOf(error: Json): Ended {
   const data = object(error.data)
-  const said = string(data.message) || string(error.name) || 'the turn failed'
+  const message = string(data.message) || string(error.name) || 'the turn failed'
   const wait = string(object(data.responseHeaders)['retry-after'])
   const found = failure(
-    /^\d+$/.test(wait) ? `${said} (retry-after: ${wait})` : said,
-    number(data.statusCode) || statusIn(said),
+    /^\d+$/.test(wait) ? `${message} (retry-after: ${wait})` : message,
+    number(data.statusCode) || statusIn(message),
   )
   if (found.ok) return found
   if (error.name === 'ProviderAuthError') return { ...found, why: 'not-logged-in' }
-  // A model that is not there, a conversation that is too long: it would say so again, and nothing has crashed.
+  // An unknown model, a conversation that is too long: it would fail the same way again, and nothing has crashed.
   return found.why === 'crashed' ? { ...found, why: 'refused' } : found
 }

@@ -2,18 +2,21 @@
 import { expect, test } from 'vitest'
 import { type Json, object, string } from '../json.ts'
 import { turnWith } from '../turn.fixture.ts'
-import { openOwnServers, withoutOwn } from './opencode-servers.ts'
+import { createOwnServers, withoutOwn } from './opencode-servers.ts'
 
 const turn = turnWith({})
 const own = (key: string) => ({ name: 'aetheel', command: 'node', args: ['bridge'], env: { AETHEEL_KEY: key } })
 const other = { name: 'notes', command: 'notes', args: [], env: {} }
 
-function rig() {
+function rig(answers: readonly (object | Error)[] = []) {
+  let asked = 0
   const calls: { path: string; body: Json }[] = []
-  const servers = openOwnServers({
+  const servers = createOwnServers({
     async call(_, path, body = {}) {
       calls.push({ path, body })
-      return { status: 200, body: {} }
+      const answer = path === '/mcp' ? answers[asked++] : undefined
+      if (answer instanceof Error) throw answer
+      return { status: 200, body: {}, ...answer }
     },
     listen: async () => ({ closed: new Promise(() => undefined) }),
   })
@@ -46,4 +49,29 @@ test('those that nobody has used for longest are disconnected, those in use are 
   expect(gone).toEqual(named.slice(1, 3))
   await enter('idle-0')
   expect(calls.filter(one => one.path === '/mcp')).toHaveLength(8)
+})
+
+test('a connection that failed is tried again by the next turn, which says so', async () => {
+  const refused = { status: 500, body: { name: 'UnknownError' } }
+  const { calls, enter } = rig([new Error('the connection was closed'), refused, {}])
+  for (const why of [/the connection was closed/, /status 500/]) {
+    const { trouble, leave } = await enter('a')
+    expect(trouble).toMatch(why)
+    leave()
+  }
+  expect((await enter('a')).trouble).toBe(null)
+  expect((await enter('a')).trouble).toBe(null)
+  expect(calls.map(one => one.path)).toEqual(['/mcp', '/mcp', '/mcp'])
+})
+
+test('one that opencode took but could not start has failed as well', async () => {
+  let name = ''
+  const servers = createOwnServers({
+    async call(_, __, body = {}) {
+      name = string(body.name)
+      return { status: 200, body: { [name]: { status: 'failed', error: 'Connection closed' } } }
+    },
+    listen: async () => ({ closed: new Promise(() => undefined) }),
+  })
+  expect((await servers.enter(turn({ mcpServers: [own('a')] }))).trouble).toMatch(/failed/)
 })

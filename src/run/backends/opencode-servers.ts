@@ -1,17 +1,19 @@
-// The gateway's own tools in an OpenCode that stays up: its MCP servers are everybody's there, so each key gets one, and each turn sees its own alone.
+// The gateway's tools for OpenCode in warm mode. All sessions share its MCP servers, so each key gets its own server, and each turn sees only its own.
+
 import { createHash } from 'node:crypto'
 import type { McpServer, Turn } from '../../base/agent.ts'
+import { errorText } from '../../base/error-text.ts'
 import { ownServer } from '../../base/tools.ts'
-import type { Json } from '../json.ts'
+import { type Json, object, string } from '../json.ts'
 import type { Loopback } from './opencode-http.ts'
 
-/** What agents are denied, unless a turn allows what is its own. */
+/** Denied for all agents; each turn allows its own. */
 export const ownTools = `${ownServer}-*`
 
-/** How many stay connected that nobody uses. */
+/** How many unused servers stay connected. */
 const mostIdle = 4
 
-/** What the server is started with; `own` comes with the turns. */
+/** The MCP servers that opencode is started with. The gateway's own come with the turns. */
 export const withoutOwn = <T extends Pick<Turn, 'mcpServers'>>(turn: T): T => ({
   ...turn,
   mcpServers: turn.mcpServers.filter(one => !isOwn(one)),
@@ -20,22 +22,36 @@ export const withoutOwn = <T extends Pick<Turn, 'mcpServers'>>(turn: T): T => ({
 const isOwn = ({ name }: McpServer) => name === ownServer
 
 export interface OwnServers {
-  /** What a message of this turn says of its tools; `leave` when it is over. */
-  enter(turn: Turn): Promise<{ readonly fields: Json; leave(): void }>
+  /** The fields about tools for the message of this turn. Call `leave` when the turn is over. */
+  enter(turn: Turn): Promise<{
+    readonly fields: Json
+    /** Why this turn has no gateway tools; null: it has them. */
+    readonly trouble: string | null
+    leave(): void
+  }>
 }
 
-export function openOwnServers(loopback: Loopback): OwnServers {
-  /** How many turns use each; the least recently used first. */
+export function createOwnServers(loopback: Loopback): OwnServers {
+  /** How many turns use each server; least recently used first. */
   const connected = new Map<string, number>()
 
-  async function connect(name: string, server: McpServer): Promise<void> {
-    if (!('command' in server)) return
+  /** Null: it is connected. */
+  async function connect(name: string, server: McpServer): Promise<string | null> {
+    if (!('command' in server)) return 'the server is not a program'
     const config = { type: 'local', command: [server.command, ...server.args], environment: server.env }
-    await loopback.call('POST', '/mcp', { name, config })
+    try {
+      const { status, body } = await loopback.call('POST', '/mcp', { name, config })
+      const state = string(object(body[name]).status)
+      return status !== 200 ? `status ${status}` : state === '' || state === 'connected' ? null : state
+    } catch (error) {
+      return errorText(error)
+    }
   }
 
   function leave(name: string): void {
-    connected.set(name, (connected.get(name) ?? 1) - 1)
+    const uses = connected.get(name)
+    if (uses === undefined) return
+    connected.set(name, uses - 1)
     const idle = [...connected].filter(([, uses]) => uses === 0).map(([one]) => one)
     for (const one of idle.slice(0, Math.max(0, idle.length - mostIdle))) {
       connected.delete(one)
@@ -46,14 +62,18 @@ export function openOwnServers(loopback: Loopback): OwnServers {
   return {
     async enter(turn) {
       const own = turn.mcpServers.find(isOwn)
-      if (!own) return { fields: {}, leave: () => undefined }
+      if (!own) return { fields: {}, trouble: null, leave: () => undefined }
       const name = `${ownServer}-${createHash('sha256').update(JSON.stringify(own)).digest('hex').slice(0, 8)}`
+      const fields = { tools: { [`${name}_*`]: true } }
       const uses = connected.get(name)
+      const why = uses === undefined ? await connect(name, own) : null
+      // The turn continues without it, and the next one tries again.
+      if (why !== null)
+        return { fields, trouble: `the gateway's tools could not be connected: ${why}`, leave: () => undefined }
+      const now = connected.get(name) ?? 0
       connected.delete(name)
-      connected.set(name, (uses ?? 0) + 1)
-      // Without it the turn goes on all the same.
-      if (uses === undefined) await connect(name, own).catch(() => connected.delete(name))
-      return { fields: { tools: { [`${name}_*`]: true } }, leave: () => leave(name) }
+      connected.set(name, now + 1)
+      return { fields, trouble: null, leave: () => leave(name) }
     },
   }
 }

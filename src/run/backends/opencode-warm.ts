@@ -1,35 +1,37 @@
-// OpenCode staying up: one `opencode serve` on loopback takes the turns of all sessions side by side.
+// OpenCode in warm mode: one `opencode serve` on loopback runs the turns of all sessions in parallel.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
 import { endOf } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
+import { orAlive } from '../events.ts'
 import { type Json, number, object, string } from '../json.ts'
 import type { ProcessEnd, RunningProcess } from '../process.ts'
 import type { Host } from '../warm.ts'
-import { type Loopback, openLoopback, type Reply } from './opencode-http.ts'
+import { createLoopback, type Loopback, type Reply } from './opencode-http.ts'
 import { endOfReply, isWhole, readTurn, type TurnReader, unreadable } from './opencode-read.ts'
-import { type OwnServers, openOwnServers } from './opencode-servers.ts'
+import { createOwnServers, type OwnServers } from './opencode-servers.ts'
 
 export interface ServerParts {
   readonly user: string
   readonly password: string
-  /** A message with the words of the turn and all that goes with them. */
+  /** The message of a turn, with its prompt and options. */
   promptFor(turn: Turn): Json
-  /** The answer to what it asks leave for: there is nobody else to ask. */
+  /** The answer to its permission requests, because there is nobody to ask. */
   readonly permission: 'once' | 'reject'
   readonly title: string
 }
 
 /** What a turn waits for. */
-type Mail =
+type Incoming =
   | { readonly type: 'event'; readonly event: Json }
   | { readonly type: 'reply'; readonly reply: Reply }
   | { readonly type: 'broken'; readonly error: unknown }
-  /** The reply is there, and the rest of the events does not come. */
+  /** The reply is there, but the rest of the events does not arrive. */
   | { readonly type: 'late' }
-  /** It waits too long before it asks the model again. */
-  | { readonly type: 'waited'; readonly until: number; readonly said: string }
+  /** It waits too long before its next request to the model. */
+  | { readonly type: 'waited'; readonly until: number; readonly message: string }
 
-/** How long it is waited for, in each case. */
+/** How long the gateway waits in each case. */
 export const usualPatience = {
   eventsMs: 1000,
   leaveMs: 1000,
@@ -49,14 +51,14 @@ export async function openServer(
   signal.addEventListener('abort', giveUp, { once: true })
   try {
     if (signal.aborted) giveUp()
-    const loopback = openLoopback(await addressOf(child), parts.user, parts.password)
+    const loopback = createLoopback(await addressOf(child), parts.user, parts.password)
     const directory = string((await loopback.call('GET', '/path')).body.directory)
-    const stream = await loopback.listen('/event', event => heard(event, turns, loopback, parts.permission))
-    // Without its events it is of no use any more.
+    const stream = await loopback.listen('/event', event => dispatch(event, turns, loopback, parts.permission))
+    // Without its event stream it is useless.
     void stream.closed.then(() => endOfServer(child, patience.leaveMs))
-    // What the first turn would have to wait for.
+    // Loads what the first turn would otherwise wait for.
     for (const path of ['/config/providers', '/mcp', '/skill']) loopback.call('GET', path).catch(() => undefined)
-    const servers = openOwnServers(loopback)
+    const servers = createOwnServers(loopback)
     return {
       pid: child.pid,
       run: (turn, stop) => runTurn({ child, loopback, turns, directory, patience, servers, ...parts }, turn, stop),
@@ -67,13 +69,13 @@ export async function openServer(
   } catch (error) {
     child.kill()
     const end = await child.end
-    throw new Error(end.detail || end.stderr.trim() || `it did not come up: ${String(error)}`)
+    throw new Error(end.detail || end.stderr.trim() || `it did not start: ${String(error)}`)
   } finally {
     signal.removeEventListener('abort', giveUp)
   }
 }
 
-/** Nothing is heard of it any more: it has a moment to leave with an exit code of its own. */
+/** It no longer sends events: it has a moment to exit with its own exit code. */
 async function endOfServer(child: RunningProcess, patienceMs: number): Promise<ProcessEnd> {
   const late = setTimeout(child.kill, patienceMs)
   const end = await child.end
@@ -81,18 +83,18 @@ async function endOfServer(child: RunningProcess, patienceMs: number): Promise<P
   return end
 }
 
-/** Kills it with all that it started: MCP servers, and tools in groups of their own. */
+/** Kills it and everything it started: MCP servers, and tools in their own process groups. */
 async function close(child: RunningProcess): Promise<void> {
   child.kill()
   await child.end
 }
 
-/** It takes a moment before it listens, and a call that comes too early may never be answered. */
+/** Waits until it listens: a call that comes too early may never be answered. */
 async function addressOf(child: RunningProcess): Promise<string> {
   const lines = child.lines[Symbol.asyncIterator]()
   for (;;) {
     const line = await lines.next()
-    if (line.done) throw new Error('it never said where it listens')
+    if (line.done) throw new Error('it did not print its address')
     const address = /listening on (http:\/\/127\.0\.0\.1:\d+)/.exec(line.value)?.[1]
     if (address === undefined) continue
     void drain(lines)
@@ -104,7 +106,7 @@ async function drain(lines: AsyncIterator<string>): Promise<void> {
   while (!(await lines.next()).done);
 }
 
-function heard(
+function dispatch(
   event: Json,
   turns: ReadonlyMap<string, Mailbox>,
   loopback: Loopback,
@@ -112,7 +114,7 @@ function heard(
 ): void {
   const about = object(event.properties)
   const answer = (path: string, body: Json) => loopback.call('POST', path, body).catch(() => undefined)
-  // Also of those that work for a session of ours: nobody else is here.
+  // Includes helper agents of our sessions: nobody else uses this server.
   if (event.type === 'permission.asked') void answer(`/permission/${string(about.id)}/reply`, { reply: permission })
   if (event.type === 'question.asked') void answer(`/question/${string(about.id)}/reject`, {})
   turns.get(string(about.sessionID))?.put({ type: 'event', event })
@@ -122,7 +124,7 @@ interface Server extends ServerParts {
   readonly child: RunningProcess
   readonly loopback: Loopback
   readonly turns: Map<string, Mailbox>
-  /** Where it works, in its own words; empty: it does not tell. */
+  /** Its working directory as it reports it; empty: it does not report one. */
   readonly directory: string
   readonly patience: typeof usualPatience
   readonly servers: OwnServers
@@ -130,9 +132,9 @@ interface Server extends ServerParts {
 
 async function* runTurn(server: Server, turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
   const { child } = server
-  const reader = readTurn()
+  const reader = readTurn(turn.prompt)
   child.startCounting()
-  const { fields, leave } = await server.servers.enter(turn)
+  const { fields, trouble, leave } = await server.servers.enter(turn)
   try {
     const session = await sessionFor(server, turn)
     if (typeof session !== 'string') {
@@ -140,17 +142,18 @@ async function* runTurn(server: Server, turn: Turn, signal: AbortSignal): AsyncG
       return
     }
     yield { type: 'started', session }
+    if (trouble !== null) yield { type: 'trouble', why: trouble }
     if (signal.aborted) yield aborted
     else yield* follow(server, { ...server.promptFor(turn), ...fields }, session, reader, signal)
   } catch {
-    // A connection on loopback breaks only when the server is leaving, or not to be trusted any more.
+    // A loopback connection breaks only if the server is exiting or can no longer be trusted.
     yield endOf(await endOfServer(child, server.patience.leaveMs), { line: () => [], end: reader.end })
   } finally {
     leave()
   }
 }
 
-/** Its id, or why there is none. */
+/** The id of the session, or why there is none. */
 async function sessionFor({ loopback, directory, title }: Server, { session }: Turn): Promise<string | Ended> {
   if (!session?.resume) {
     // Without a title it asks the model for one.
@@ -162,7 +165,7 @@ async function sessionFor({ loopback, directory, title }: Server, { session }: T
   const { status, body } = await loopback.call('GET', `/session/${encodeURIComponent(session.id)}`)
   if (status === 404) return lost
   if (status !== 200) return unreadable
-  // One that began elsewhere would go on working there.
+  // A session created in another folder would continue to work there.
   return directory === '' || body.directory === directory ? session.id : lost
 }
 
@@ -175,7 +178,7 @@ async function* follow(
 ): AsyncGenerator<AgentEvent> {
   const { patience } = server
   const sent = sendPrompt(server, session, prompt)
-  signal.addEventListener('abort', sent.breakOff, { once: true })
+  signal.addEventListener('abort', sent.interrupt, { once: true })
   let reply: Reply | null = null
   let gaveUp: Ended | null = null
   try {
@@ -183,11 +186,11 @@ async function* follow(
       const mail = await sent.next()
       switch (mail.type) {
         case 'event':
-          yield* reader.heard(mail.event)
-          if (!reply) gaveUp ??= weary(mail.event, sent, patience)
+          yield* orAlive(reader.read(mail.event))
+          if (!reply) gaveUp ??= retriesTooLong(mail.event, sent, patience)
           break
         case 'waited':
-          gaveUp ??= overloaded(mail.said, mail.until)
+          gaveUp ??= overloaded(mail.message, mail.until)
           break
         case 'reply':
           reply = mail.reply
@@ -200,91 +203,96 @@ async function* follow(
         default:
           mail satisfies never
       }
-      if (gaveUp) sent.breakOff()
-      // The events come on a way of their own, and often a little later than the reply.
-      if (reply && (mail.type === 'late' || sent.isBrokenOff() || isWhole(reply, reader))) break
+      if (gaveUp) sent.interrupt()
+      // Events come over a separate connection, often a little later than the reply.
+      if (reply && (mail.type === 'late' || sent.isInterrupted() || isWhole(reply, reader))) break
     }
     await sent.quiet()
     yield gaveUp ?? endOfReply(reply, reader)
   } finally {
-    signal.removeEventListener('abort', sent.breakOff)
+    signal.removeEventListener('abort', sent.interrupt)
     sent.close()
   }
 }
 
-/** A prompt on its way: what comes back for it, and how it is broken off. */
+/** A prompt in progress: its replies, and how it is interrupted. */
 function sendPrompt({ loopback, turns, patience }: Server, session: string, prompt: Json) {
-  const box = openMailbox()
+  const queue = createMailbox()
   let over = false
   let breaking: Promise<void> | null = null
   let reminder: NodeJS.Timeout | undefined
-  turns.set(session, box)
+  turns.set(session, queue)
   const answered = loopback
     .call('POST', `/session/${session}/message`, prompt, 0)
     .then(
-      reply => box.put({ type: 'reply', reply }),
-      (error: unknown) => box.put({ type: 'broken', error }),
+      reply => queue.put({ type: 'reply', reply }),
+      (error: unknown) => queue.put({ type: 'broken', error }),
     )
     .finally(() => {
       over = true
     })
 
-  /** Again until it has ended: the first time may come before it has begun. */
+  /** Repeats until the turn has ended: the first abort may arrive before the turn has started. */
   async function insist(): Promise<void> {
     while (!over) {
       await loopback.call('POST', `/session/${session}/abort`).catch(() => undefined)
-      await Promise.race([answered, new Promise(resolve => setTimeout(resolve, patience.abortMs))])
+      await Promise.race([answered, sleep(patience.abortMs)])
     }
   }
-  const breakOff = () => {
+  const interrupt = () => {
     breaking ??= insist()
   }
   return {
-    next: box.next,
-    breakOff,
-    isBrokenOff: () => breaking !== null,
-    /** No word of ours is under way that could hit the next turn. */
+    next: queue.next,
+    interrupt,
+    isInterrupted: () => breaking !== null,
+    /** Resolves when no abort request is in flight that could hit the next turn. */
     quiet: async () => breaking,
-    /** One thing at a time. */
-    remind(ms: number, mail: Mail) {
+    /** Only one reminder at a time. */
+    remind(ms: number, mail: Incoming) {
       clearTimeout(reminder)
-      reminder = setTimeout(() => box.put(mail), ms)
+      reminder = setTimeout(() => queue.put(mail), ms)
     },
     forget: () => clearTimeout(reminder),
     close() {
       clearTimeout(reminder)
       turns.delete(session)
-      // Nobody listens any more: it need not go on.
-      if (!over) breakOff()
+      // Nobody reads the result, so it need not continue.
+      if (!over) interrupt()
     },
   }
 }
 
-/** Its own five retries take more than a minute, or as long as the service wants; ours decide, and tell the person. */
-function weary(event: Json, sent: ReturnType<typeof sendPrompt>, patience: typeof usualPatience): Ended | null {
+/** Its own five retries take more than a minute, or as long as the service wants. The gateway retries instead, and notifies the user. */
+function retriesTooLong(
+  event: Json,
+  sent: ReturnType<typeof sendPrompt>,
+  patience: typeof usualPatience,
+): Ended | null {
   if (event.type !== 'session.status') return null
   const { type, attempt, message, next } = object(object(event.properties).status)
   if (type !== 'retry') sent.forget()
   else if (number(attempt) > patience.retries) return overloaded(string(message))
-  else sent.remind(patience.retryMs, { type: 'waited', said: string(message), until: number(next) })
+  else sent.remind(patience.retryMs, { type: 'waited', message: string(message), until: number(next) })
   return null
 }
 
-function overloaded(said: string, until = 0): Ended {
-  const found = failure(said || 'the model does not answer', statusIn(said))
+function overloaded(message: string, until = 0): Ended {
+  const found = failure(message || 'the model does not answer', statusIn(message))
   if (found.ok) return found
   if (found.why !== 'rate-limited') return { ...found, why: 'overloaded' }
   return { ...found, ...(until > 0 ? { until } : {}) }
 }
 
 const aborted: Ended = { type: 'ended', ok: false, why: 'stopped', detail: 'stopped before it began' }
+
 interface Mailbox {
-  put(mail: Mail): void
-  next(): Promise<Mail>
+  put(mail: Incoming): void
+  next(): Promise<Incoming>
 }
 
-function openMailbox(): Mailbox {
-  const waiting: Mail[] = []
+function createMailbox(): Mailbox {
+  const waiting: Incoming[] = []
   let wake: (() => void) | null = null
   return {
     put(mail) {

@@ -98,7 +98,7 @@ describe('the events of a turn', () => {
     events.flatMap(event => (event.type === 'text' ? [event.delta] : [])).join('')
 
   test('the words of the agent are told once, in pieces or whole; thoughts and the words of the person are not', () => {
-    const reader = readTurn()
+    const reader = readTurn('hello')
     const events = [
       part({ messageID: 'msg_0', id: 'a', type: 'text', text: 'what the person said' }),
       message(),
@@ -110,21 +110,23 @@ describe('the events of a turn', () => {
       part({ id: 'c', type: 'text', text: 'one two three' }),
       part({ id: 'c', type: 'text', text: 'one two three' }),
       part({ id: 'd', type: 'text', text: 'four' }),
-    ].flatMap(event => reader.heard(event))
+    ].flatMap(event => reader.read(event))
     expect(told(events)).toBe('one two three\n\nfour')
-    expect(reader.text()).toBe('four')
+    expect(reader.answer([])).toEqual({ type: 'ended', ok: true, text: 'one two three\n\nfour', last: 'four' })
+    // A reply that overtakes its last events knows better.
+    expect(reader.answer([{ id: 'd', type: 'text', text: 'four five' }])).toMatchObject({ last: 'four five' })
   })
 
   test('a summary that it makes for itself is counted, not told', () => {
-    const reader = readTurn()
-    reader.heard(message({ summary: true }))
-    expect(reader.heard(part({ id: 'a', type: 'text', text: 'the story so far' }))).toEqual([])
-    expect(reader.heard(part({ id: 'b', type: 'step-finish', tokens: { input: 1 } }))).toHaveLength(1)
+    const reader = readTurn('hello')
+    reader.read(message({ summary: true }))
+    expect(reader.read(part({ id: 'a', type: 'text', text: 'the story so far' }))).toEqual([])
+    expect(reader.read(part({ id: 'b', type: 'step-finish', tokens: { input: 1 } }))).toHaveLength(1)
   })
 
   test('usage is the sum of the steps, caches and thoughts included, each counted once', () => {
-    const reader = readTurn()
-    reader.heard(message())
+    const reader = readTurn('hello')
+    reader.read(message())
     const step = (id: string) =>
       part({
         id,
@@ -132,7 +134,7 @@ describe('the events of a turn', () => {
         cost: 0.5,
         tokens: { input: 1, output: 2, reasoning: 4, cache: { read: 8, write: 16 } },
       })
-    const events = [step('a'), step('a'), step('b')].flatMap(event => reader.heard(event))
+    const events = [step('a'), step('a'), step('b')].flatMap(event => reader.read(event))
     expect(events).toHaveLength(2)
     expect(events[1]).toEqual({
       type: 'usage',
@@ -143,11 +145,11 @@ describe('the events of a turn', () => {
   })
 
   test('the reason of a reply without one comes with the events', () => {
-    const reader = readTurn()
-    reader.heard({ type: 'session.error', properties: { error: { data: { message: 'Model not found: x/y.' } } } })
-    reader.heard({ type: 'session.error', properties: { error: { data: { message: 'Unexpected server error.' } } } })
+    const reader = readTurn('hello')
+    reader.read({ type: 'session.error', properties: { error: { data: { message: 'Model not found: x/y.' } } } })
+    reader.read({ type: 'session.error', properties: { error: { data: { message: 'Unexpected server error.' } } } })
     expect(endOfReply({ status: 500, body: {} }, reader)).toMatchObject({
-      why: 'refused',
+      why: 'unknown-model',
       detail: 'Model not found: x/y.',
     })
   })
@@ -161,9 +163,9 @@ describe('the events of a turn', () => {
     })
     fc.assert(
       fc.property(fc.array(fc.oneof(event, partial)), fc.jsonValue(), (events, body) => {
-        const reader = readTurn()
-        reader.heard(message())
-        for (const one of events) reader.heard(one)
+        const reader = readTurn('hello')
+        reader.read(message())
+        for (const one of events) reader.read(one)
         expect(endOfReply({ status: 200, body: parseLine(JSON.stringify(body)) ?? {} }, reader).type).toBe('ended')
       }),
       { numRuns: 300 },
@@ -280,7 +282,7 @@ describe('a server that stays up', () => {
       for await (const event of host.run(turn(given), new AbortController().signal)) events.push(event)
       return events.at(-1)
     }
-    return { collect, calls, tell: (event: Json) => stream?.write(`data: ${JSON.stringify(event)}\n\n`), host }
+    return { collect, calls, emit: (event: Json) => stream?.write(`data: ${JSON.stringify(event)}\n\n`), host }
   }
   const usual = { 'GET /path': { directory: '/space' }, 'POST /session': session, 'GET /session/ses_1': session }
 
@@ -299,9 +301,9 @@ describe('a server that stays up', () => {
   test.each(['once', 'reject'] as const)(
     'what it asks leave for is answered with %s, a question with no',
     async reply => {
-      const { calls, tell } = await open(usual, reply)
-      tell({ type: 'permission.asked', properties: { id: 'per_1', sessionID: 'ses_of_a_helper' } })
-      tell({ type: 'question.asked', properties: { id: 'que_1', sessionID: 'ses_of_a_helper' } })
+      const { calls, emit } = await open(usual, reply)
+      emit({ type: 'permission.asked', properties: { id: 'per_1', sessionID: 'ses_of_a_helper' } })
+      emit({ type: 'question.asked', properties: { id: 'que_1', sessionID: 'ses_of_a_helper' } })
       await expect.poll(() => calls).toContain(`POST /permission/per_1/reply {"reply":"${reply}"}`)
       await expect.poll(() => calls).toContain('POST /question/que_1/reject {}')
     },
@@ -311,11 +313,11 @@ describe('a server that stays up', () => {
     ['at once when it has tried often enough', { attempt: 3 }, {}],
     ['when it would wait for long', { attempt: 1, next: 1_900_000_000_000 }, { until: 1_900_000_000_000 }],
   ])('a model that does not answer is not waited for: %s', async (_, retry, more) => {
-    const { collect, calls, tell } = await open(usual)
+    const { collect, calls, emit } = await open(usual)
     const ended = collect()
     await expect.poll(() => calls.some(call => call.includes('/message'))).toBe(true)
     const status = { type: 'retry', message: 'rate limit', next: 1, ...retry }
-    tell({ type: 'session.status', properties: { sessionID: 'ses_1', status } })
+    emit({ type: 'session.status', properties: { sessionID: 'ses_1', status } })
     expect(await ended).toEqual({ type: 'ended', ok: false, why: 'rate-limited', detail: 'rate limit', ...more })
     expect(calls).toContain('POST /session/ses_1/abort')
   })

@@ -1,4 +1,4 @@
-// OpenCode: `opencode run --format json` for one turn, `opencode serve` for all sessions side by side.
+// OpenCode: `opencode run --format json` in cold mode, `opencode serve` for all sessions in warm mode.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { McpServer, Turn } from '../../base/agent.ts'
@@ -10,7 +10,7 @@ import { ownTools, withoutOwn } from './opencode-servers.ts'
 
 const title = 'Aetheel'
 
-/** Each of its many providers has one. */
+/** One for each of its many providers. */
 const keys = [
   ...['ANTHROPIC_API_KEY', 'OPENAI_API_KEY', 'GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'OPENROUTER_API_KEY'],
   ...['OPENCODE_API_KEY', 'GROQ_API_KEY', 'MISTRAL_API_KEY', 'DEEPSEEK_API_KEY', 'XAI_API_KEY'],
@@ -23,6 +23,7 @@ export const opencode: Dialect = {
   name: 'opencode',
   takesSessionIds: false,
   countsSteps: true,
+  quiet: true,
   install: 'Install it with `npm install -g opencode-ai` and log in once with `opencode auth login`.',
   credentials: {
     variables: [...keys, 'OPENCODE_AUTH_CONTENT', 'OPENCODE_CONFIG', 'OPENCODE_CONFIG_CONTENT'],
@@ -42,18 +43,24 @@ export const opencode: Dialect = {
   ],
   arguments: turn => [
     ...['run', '--format', 'json'],
-    // Rules that ask are turned down in a run unless it is told to agree.
+    // Without this flag, `run` rejects every permission request.
     ...(turn.permissionMode === 'bypassPermissions' ? ['--auto'] : []),
-    // From any other folder a resumed session answers nobody and hangs.
+    // A session resumed in any other folder hangs.
     ...['--dir', turn.workingDir, '--agent', agentFor(turn)],
     // Without a title it asks the model for one.
     ...['--title', title],
-    ...(turn.model ? ['--model', turn.model] : []),
+    ...(turn.model ? ['--model', modelOf(turn.model)] : []),
     ...(turn.session?.resume ? ['--session', turn.session.id, '--continue'] : []),
   ],
   input: turn => turn.prompt,
   read: readRun,
   ignores,
+  // For a model that is not in the list, its error does not mention the model.
+  models: {
+    arguments: ['models'],
+    read: lines => lines.map(line => line.trim()).filter(line => /^[^\s/]+\/\S+$/.test(line)),
+    takes: (model, list) => list.includes(modelOf(model)),
+  },
   warm: {
     serves: 'all-sessions',
     fixed: ({ allowedTools, permissionMode, maxTurns, workingDir, ...turn }) => ({
@@ -63,12 +70,12 @@ export const opencode: Dialect = {
       maxTurns,
       workingDir,
     }),
-    async open(ground, turn, signal) {
+    async open(host, turn, signal) {
       const user = 'opencode'
       const password = randomBytes(24).toString('base64url')
-      const child = ground.start(['serve', '--port', '0', '--hostname', '127.0.0.1'], {
-        // The words come with each message; a prompt that is not there at all would be replaced by its own.
-        ...environmentFor(withoutOwn(turn), ground.dir, ground.inherited, ' '),
+      const child = host.start(['serve', '--port', '0', '--hostname', '127.0.0.1'], {
+        // The system prompt comes with each message. If there were no prompt here at all, opencode would use its own.
+        ...environmentFor(withoutOwn(turn), host.dir, host.inherited, ' '),
         OPENCODE_SERVER_USERNAME: user,
         OPENCODE_SERVER_PASSWORD: password,
       })
@@ -79,9 +86,12 @@ export const opencode: Dialect = {
   },
 }
 
-/** One message, as the server takes it: the system prompt of this turn alone. */
+/** Its models are named `provider/name`. A name without provider is one of its own, `opencode/…`. */
+const modelOf = (model: string): string => (model === '' || model.includes('/') ? model : `opencode/${model}`)
+
+/** One message for the server, with the system prompt of this turn only. */
 function promptFor(turn: Turn): Json {
-  const [provider = '', ...model] = (turn.model ?? '').split('/')
+  const [provider = '', ...model] = modelOf(turn.model ?? '').split('/')
   return {
     agent: agentFor(turn),
     ...(turn.model ? { model: { providerID: provider, modelID: model.join('/') } } : {}),
@@ -90,19 +100,19 @@ function promptFor(turn: Turn): Json {
   }
 }
 
-/** Only its own agent for plans is told not to change anything. */
+/** Only its own plan agent is instructed not to change anything. */
 const agentFor = ({ permissionMode }: Turn) => (permissionMode === 'plan' ? 'plan' : 'aetheel')
 
 function environmentFor(turn: Turn, dir: string, inherited: Readonly<Record<string, string>>, prompt: string) {
   const own = parseLine(inherited.OPENCODE_CONFIG_CONTENT ?? '') ?? {}
   return {
     OPENCODE_DISABLE_AUTOUPDATE: '1',
-    // On top of what the user has configured the same way.
+    // Added to what the user has configured with the same variable.
     OPENCODE_CONFIG_CONTENT: JSON.stringify({
       ...own,
       agent: { ...object(own.agent), ...agentsFor(turn, prompt) },
       mcp: { ...object(own.mcp), ...serversFor(turn, dir) },
-      // What is refused is told to the model, which goes on without it, instead of ending the turn.
+      // A refusal is reported to the model, which continues without the tool, instead of ending the turn.
       experimental: { continue_loop_on_deny: true, ...object(own.experimental) },
     }),
   }
@@ -111,10 +121,10 @@ function environmentFor(turn: Turn, dir: string, inherited: Readonly<Record<stri
 function agentsFor(turn: Turn, prompt: string): Json {
   const rules = rulesFor(turn)
   const whole = Object.keys(rules).length === 0
-  // Those that it can give work to go by rules of their own: only these two, and by ours.
+  // Its helper agents have their own rules. Only these two are allowed, and with our rules.
   const helpers = ['general', 'explore']
   const task = { '*': 'deny', ...Object.fromEntries(helpers.map(name => [name, 'allow'])) }
-  // The tools of the gateway that are there for other conversations; a turn allows itself its own.
+  // The gateway's tools for other conversations are denied. Each turn allows its own.
   const others = { [ownTools]: 'deny' }
   const given = whole || rules.task ? {} : { task }
   return {
@@ -122,14 +132,14 @@ function agentsFor(turn: Turn, prompt: string): Json {
       prompt,
       mode: 'primary',
       steps: turn.maxTurns,
-      // Nobody is there to answer.
+      // There is nobody to answer.
       permission: { ...rules, ...given, ...others, question: 'deny', plan_enter: 'deny', plan_exit: 'deny' },
     },
     ...(rules.task ? {} : Object.fromEntries(helpers.map(name => [name, { permission: { ...rules, ...others } }]))),
   }
 }
 
-/** What it asks leave for, and what allows it. All else is for its own use, or brought along by the user: MCP, plugins. */
+/** Its permissions, and the tools in ALLOWED_TOOLS that grant them. Everything else is internal or comes from the user: MCP, plugins. */
 const allowing: Readonly<Record<string, readonly string[]>> = {
   read: ['Read', 'LS', 'NotebookRead'],
   glob: ['Glob'],
@@ -145,7 +155,7 @@ const changing = ['edit', 'bash']
 
 type Rule = 'deny' | Readonly<Record<string, 'allow' | 'deny'>>
 
-/** Only what takes something away: where there is no rule of ours, those of the user hold. */
+/** Only rules that deny something. Where we have no rule, those of the user apply. */
 export function rulesFor({ allowedTools, permissionMode }: Turn): Readonly<Record<string, Rule>> {
   const commands = allowedTools.flatMap(tool => commandIn(tool) ?? [])
   const rules: Record<string, Rule> = {}
@@ -158,14 +168,14 @@ export function rulesFor({ allowedTools, permissionMode }: Turn): Readonly<Recor
   return rules
 }
 
-/** The last rule that fits counts. Each command of a line is looked at by itself, together with where its output goes. */
+/** The last matching rule applies. Each command of a line is checked separately, together with its redirections. */
 const onlyCommands = (commands: readonly string[], noWriting: boolean): Rule => ({
   '*': 'deny',
   ...Object.fromEntries(commands.map(command => [command, 'allow'] as const)),
   ...(noWriting ? { '*>*': 'deny' } : {}),
 })
 
-/** `Bash(git log:*)` is `git log *` to it. */
+/** opencode writes `Bash(git log:*)` as `git log *`. */
 const commandIn = (tool: string) => /^Bash\((.+)\)$/s.exec(tool)?.[1]?.replace(/:\*$/, ' *')
 
 function ignores({ allowedTools }: Turn): readonly string[] {
@@ -175,23 +185,27 @@ function ignores({ allowedTools }: Turn): readonly string[] {
   )
   const [written, edited] = [allowedTools.includes('Write'), allowedTools.includes('Edit')]
   return [
-    ...narrowed.map(tool => `opencode has this tool wholly or not at all, so ${tool} of ALLOWED_TOOLS is not there.`),
+    ...narrowed.map(
+      tool => `opencode can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`,
+    ),
     ...(written !== edited
-      ? ['opencode has one permission for writing and editing files, so ALLOWED_TOOLS with one of them allows both.']
+      ? [
+          'opencode has one permission for writing and editing files, so Write or Edit alone in ALLOWED_TOOLS allows both.',
+        ]
       : []),
   ]
 }
 
-/** Its environment is handed on to all that it starts, so values that may be secret stand in files. */
+/** Everything it starts inherits its environment, so values that may be secret are in files. */
 function serversFor({ mcpServers }: Turn, dir: string): Json {
-  const kept = (server: McpServer, i: number) =>
+  const inFiles = (server: McpServer, i: number) =>
     Object.fromEntries(secretsOf(server).map(([name], j) => [name, `{file:${join(dir, secretFile(i, j))}}`]))
   return Object.fromEntries(
     mcpServers.map((server, i) => [
       server.name,
       'url' in server
-        ? { type: 'remote', url: server.url, headers: kept(server, i) }
-        : { type: 'local', command: [server.command, ...server.args], environment: kept(server, i) },
+        ? { type: 'remote', url: server.url, headers: inFiles(server, i) }
+        : { type: 'local', command: [server.command, ...server.args], environment: inFiles(server, i) },
     ]),
   )
 }

@@ -26,7 +26,7 @@ const pieces: Record<string, (line: Json) => readonly [Json, string] | null> = {
   },
 }
 
-interface Said {
+interface PastMessage {
   readonly session: string
   readonly before: string
   readonly text: string
@@ -35,7 +35,7 @@ interface Said {
 }
 
 /** The recording once more, with other words and another session. */
-function retell(recording: Recording, said: Said): readonly string[] {
+function retell(recording: Recording, said: PastMessage): readonly string[] {
   const piece = pieces[recording.run.cli]
   if (!piece) throw new Error(`nobody has said how ${recording.run.cli} prints its text`)
   const texts = recording.run.case === 'tool' ? [said.before, said.text] : [said.text]
@@ -88,7 +88,7 @@ const words = fc.oneof(
   fc.lorem(),
   fc.constantFrom('\u2028', ' ', '\n', '{"type":"result"}'),
 )
-const anything: fc.Arbitrary<Said> = fc.record({
+const anything: fc.Arbitrary<PastMessage> = fc.record({
   session: fc.oneof(fc.uuid(), fc.string({ unit: 'binary', minLength: 1 })),
   before: words,
   text: words,
@@ -97,7 +97,7 @@ const anything: fc.Arbitrary<Said> = fc.record({
 
 // Feature: multi-cli-backend, Property 6: Output parsing extracts correct fields
 describe.each(dialects)('what $name prints', dialect => {
-  const law = (wanted: Case, holds: (events: readonly AgentEvent[], said: Said) => void) => {
+  const law = (wanted: Case, holds: (events: readonly AgentEvent[], said: PastMessage) => void) => {
     const recordings = readRecordings(dialect.name).filter(({ run }) => run.case === wanted)
     expect(recordings, `${dialect.name} has no recording of ${wanted}`).not.toEqual([])
     for (const recording of recordings)
@@ -105,7 +105,10 @@ describe.each(dialects)('what $name prints', dialect => {
         fc.property(anything, said => {
           const events = hear(dialect, retell(recording, said))
           expect(events.filter(event => event.type === 'started')).toEqual([{ type: 'started', session: said.session }])
-          expect(events.at(-1)).toEqual({ type: 'ended', ok: true, text: said.text })
+          // What has nothing in it that can be seen is no paragraph.
+          const parts = [...(wanted === 'tool' ? [said.before] : []), said.text].filter(text => text.trim() !== '')
+          const last = parts.length > 1 ? { last: said.text } : {}
+          expect(events.at(-1)).toEqual({ type: 'ended', ok: true, text: parts.join('\n\n'), ...last })
           holds(events, said)
         }),
         { numRuns: 200 },
@@ -116,7 +119,7 @@ describe.each(dialects)('what $name prints', dialect => {
 
   test('is an answer and a session', () => law('success', (events, said) => expect(streamed(events)).toBe(said.text)))
 
-  test('is the last answer, and all that was said on the way is told', () =>
+  test('is all that was said, before a tool and after it, and so it is told on the way', () =>
     law('tool', (events, said) => {
       expect(streamed(events).startsWith(said.before)).toBe(true)
       expect(streamed(events).endsWith(said.text)).toBe(true)

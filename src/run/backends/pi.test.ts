@@ -34,6 +34,14 @@ test('a tool that was allowed in part is not there, and it says so; so does it o
   expect(pi.ignores(turn({ mcpServers: [server] }))).toEqual([expect.stringContaining('MCP')])
 })
 
+test('a model is known by a part of its name, or by a provider that is there, and not by the beginning of one', () => {
+  const list = pi.models?.read(['provider model', 'openai gpt-5 yes', 'anthropic claude-opus no']) ?? []
+  expect(list).toEqual(['openai/gpt-5', 'anthropic/claude-opus'])
+  const takes = (model: string) => pi.models?.takes(model, list)
+  for (const model of ['gpt-5', 'OPUS', 'openai/gpt-5:high', 'openai/made-up']) expect(takes(model), model).toBe(true)
+  for (const model of ['gpt-6', 'open/gpt-6', 'open/']) expect(takes(model), model).toBe(false)
+})
+
 test('a prompt that is not taken ends the turn, and a missing key is a missing login', () => {
   const refusal = (error: string) =>
     pi.read(turn()).line(said({ type: 'response', command: 'prompt', success: false, error }))
@@ -67,6 +75,7 @@ test('a turn that its own retries begin anew has started once, and what all of i
   ].flatMap(line => reader.line(said(line)))
   expect(events).toEqual([
     { type: 'started', session: 's' },
+    { type: 'usage', usage: { inputTokens: 5, outputTokens: 2, costUsd: 0 }, of: 'turn', model: 'm' },
     { type: 'usage', usage: { inputTokens: 10, outputTokens: 4, costUsd: 0 }, of: 'turn', model: 'm' },
     { type: 'ended', ok: true, text: 'x' },
   ])

@@ -1,15 +1,18 @@
-// Pi coding agent: `pi -p --mode json` for one turn, `pi --mode rpc` for one after the other.
+// Pi coding agent: `pi -p --mode json` in cold mode, `pi --mode rpc` in warm mode.
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { ActionPhase, AgentEvent, Ended, Turn, Usage } from '../../base/agent.ts'
+import { type Answer, openAnswer } from '../answer.ts'
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
 import { type Json, number, object, objects, string } from '../json.ts'
-import { withoutCommands } from '../no-commands.ts'
+import { unasked } from '../outcomes.ts'
+import { withoutCommands } from '../plain.ts'
 import { readJsonLines } from '../reader.ts'
-import { openTalk } from '../talk.ts'
-import { toolName } from '../tools.ts'
+import { openStdioHost } from '../talk.ts'
+import { toolLabel, toolName } from '../tools.ts'
 
-/** Each of its many providers has one. */
+/** One for each of its many providers. */
 const keys = [
   ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_OAUTH_TOKEN', 'OPENAI_API_KEY', 'AZURE_OPENAI_API_KEY'],
   ...['GEMINI_API_KEY', 'GOOGLE_CLOUD_API_KEY', 'GOOGLE_APPLICATION_CREDENTIALS', 'OPENROUTER_API_KEY'],
@@ -22,7 +25,7 @@ const keys = [
   ...['XIAOMI_TOKEN_PLAN_SGP_API_KEY', 'ZAI_API_KEY', 'ZAI_CODING_CN_API_KEY'],
 ]
 
-/** What it calls the tools; it has none for the web, nor for tasks. */
+/** Its names for the tools; it has none for the web or for tasks. */
 const tools: ReadonlyMap<string, readonly string[]> = new Map([
   ['Read', ['read', 'ls']],
   ['LS', ['ls']],
@@ -33,7 +36,7 @@ const tools: ReadonlyMap<string, readonly string[]> = new Map([
   ['MultiEdit', ['edit']],
   ['Bash', ['bash']],
 ])
-/** It never asks: what would have to ask elsewhere is not there. */
+/** Pi never asks for permission, so tools that would have to ask are not available. */
 const withoutAsking: Readonly<Record<Turn['permissionMode'], readonly string[]>> = {
   plan: ['read', 'ls', 'find', 'grep'],
   default: ['read', 'ls', 'find', 'grep'],
@@ -54,43 +57,52 @@ export const pi: Dialect = {
     ...['PI_*', 'ANTHROPIC_*', 'OPENAI_*', 'AZURE_OPENAI_*', 'GEMINI_*', 'GOOGLE_*', 'OPENROUTER_*', 'AWS_*'],
     ...['CLOUDFLARE_*', ...keys],
   ],
-  arguments: (turn, dir) => ['-p', '--mode', 'json', ...wishes(turn, dir)],
+  arguments: (turn, dir) => ['-p', '--mode', 'json', ...optionsFor(turn, dir)],
   input: turn => withoutCommands(turn.prompt),
   read: () => readEvents(null),
   ignores,
+  models: {
+    arguments: ['--list-models'],
+    // A table: provider, model, and what it can do.
+    read: lines => lines.slice(1).flatMap(line => /^(\S+)\s+(\S+)\s/.exec(`${line} `)?.slice(1, 3).join('/') ?? []),
+    takes: takesModel,
+  },
   warm: {
     serves: 'one-session',
     fixed: ({ prompt, session, maxTurns, mcpServers, ...rest }) => rest,
-    async open(ground, turn) {
+    async open(host, turn) {
       let session: string | null = null
-      const args = ['--mode', 'rpc', ...wishes(turn, ground.dir)]
-      return openTalk(ground.start(args, pi.environment(turn, ground.dir, {})), {
-        hello: said({ type: 'get_state' }),
-        // Nothing else tells which session it is.
+      const args = ['--mode', 'rpc', ...optionsFor(turn, host.dir)]
+      return openStdioHost(host.start(args, pi.environment(turn, host.dir, {})), {
+        hello: jsonLine({ type: 'get_state' }),
+        // This is the only source of the session id.
         isUp(line) {
           session = string(object(line.data).sessionId) || null
           return line.type === 'response'
         },
-        begin: ({ prompt }) => said({ type: 'prompt', message: withoutCommands(prompt) }),
-        interrupt: () => said({ type: 'abort' }),
-        read: () => readEvents(session),
+        take({ prompt }) {
+          const id = randomUUID()
+          const words = jsonLine({ id, type: 'prompt', message: withoutCommands(prompt) })
+          return { words, reader: readEvents(session, id) }
+        },
+        interrupt: () => jsonLine({ type: 'abort' }),
       })
     },
   },
 }
 
-const said = (line: Json) => `${JSON.stringify(line)}\n`
+const jsonLine = (line: Json) => `${JSON.stringify(line)}\n`
 
-function wishes(turn: Turn, dir: string): readonly string[] {
+function optionsFor(turn: Turn, dir: string): readonly string[] {
   const allowed = toolsOf(turn)
   return [
     ...['--append-system-prompt', systemPromptIn(dir)],
     ...['--no-extensions', '--no-themes', '--no-prompt-templates'],
-    // It finds those of the workspace by itself only where it trusts the whole folder, settings and all.
+    // By itself it loads the skills of the workspace only if it trusts the whole folder, including its settings.
     ...['--skill', join(turn.workingDir, '.agents', 'skills')],
     ...(allowed.length > 0 ? ['--tools', allowed.join(',')] : ['--no-tools']),
     ...(turn.model ? ['--model', turn.model] : []),
-    // --session-id would begin a new session where the old one is gone, without a word.
+    // If the old session is gone, --session-id would silently start a new one.
     ...(turn.session ? [turn.session.resume ? '--session' : '--session-id', turn.session.id] : []),
   ]
 }
@@ -103,33 +115,53 @@ function toolsOf({ allowedTools, permissionMode }: Turn): readonly string[] {
 function ignores({ allowedTools, mcpServers }: Turn): readonly string[] {
   const narrowed = allowedTools.filter(tool => tool.includes('(') && tools.has(toolName(tool)))
   return [
-    ...(mcpServers.length > 0 ? ['pi has no MCP in this version, so the servers of mcp.servers are not there.'] : []),
-    ...narrowed.map(tool => `pi has a tool wholly or not at all, so ${tool} of ALLOWED_TOOLS is not there.`),
+    ...(mcpServers.length > 0
+      ? [
+          'pi accepts no MCP servers for a run, so those in mcp.servers are not available. Since 0.99 it uses those in its own mcp.json.',
+        ]
+      : []),
+    ...narrowed.map(tool => `pi can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`),
   ]
 }
 
-/** `session`: which it is, where it does not tell. */
-function readEvents(session: string | null): Reader {
+/** It accepts part of a name, and any name of a provider that it knows. */
+function takesModel(model: string, list: readonly string[]): boolean {
+  const wanted = model.replace(/:\w+$/, '').toLowerCase()
+  const provider = wanted.includes('/') ? wanted.slice(0, wanted.indexOf('/') + 1) : null
+  return list
+    .map(one => one.toLowerCase())
+    .some(one => one.includes(wanted) || (provider !== null && one.startsWith(provider)))
+}
+
+/** `session`: the session id, if the output does not contain it. `own`: the id of the prompt; output before its response belongs to another turn. */
+function readEvents(session: string | null, own: string | null = null): Reader {
+  let mine = own === null
   let begun = false
   let end: Ended | null = null
   let usage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 }
   let model: string | null = null
   let spoke = false
+  const answer = openAnswer()
+  const labels = new Map<string, string>()
 
-  /** Only rpc answers: whether it takes the prompt at all. */
+  /** Only in rpc mode: whether it accepts the prompt. */
   const answered = (line: Json): AgentEvent[] =>
-    line.command === 'prompt' && line.success === false ? [refused(string(line.error))] : []
+    line.command === 'prompt' && line.success === false && (own === null || line.id === own)
+      ? [refused(string(line.error))]
+      : []
 
   const updated = (event: Json): AgentEvent[] => {
+    if (/^thinking_(?:start|delta)$/.test(string(event.type))) return [{ type: 'thinking', quietly: true }]
     if (event.type === 'text_start') return spoke ? [{ type: 'text', delta: '\n\n' }] : []
     if (event.type !== 'text_delta') return []
     spoke = true
     return [{ type: 'text', delta: string(event.delta) }]
   }
 
-  /** The last message of the agent is the answer, or says why there is none. Exit codes are 0 either way. */
-  const spoken = (message: Json): void => {
-    if (message.role !== 'assistant') return
+  /** The last message of the agent is the answer, or the reason why there is none. The exit code is 0 either way. */
+  const spoken = (message: Json): AgentEvent[] => {
+    if (message.role === 'user') return [{ type: 'stored' }]
+    if (message.role !== 'assistant') return []
     const used = object(message.usage)
     usage = {
       inputTokens: usage.inputTokens + number(used.input) + number(used.cacheRead) + number(used.cacheWrite),
@@ -137,10 +169,21 @@ function readEvents(session: string | null): Reader {
       costUsd: (usage.costUsd ?? 0) + number(object(used.cost).total),
     }
     model = string(message.model) || model
-    end = endOf(message)
+    end = endOf(message, answer)
+    return [{ type: 'usage', usage, of: 'turn', model }]
+  }
+
+  /** The target of a tool is reported only when it starts. */
+  const acted = (line: Json, phase: ActionPhase): AgentEvent => {
+    const id = string(line.toolCallId)
+    const label = labels.get(id) ?? toolLabel(string(line.toolName), object(line.args))
+    labels.set(id, label)
+    return { type: 'action', id, label, phase }
   }
 
   const read = (line: Json): AgentEvent[] => {
+    mine ||= line.type === 'response' && line.id === own
+    if (!mine) return line.type === 'agent_settled' ? [unasked] : []
     switch (line.type) {
       case 'session':
         begun = true
@@ -148,7 +191,7 @@ function readEvents(session: string | null): Reader {
       case 'response':
         return answered(line)
       case 'agent_start': {
-        // A retry begins once more; and in json mode `session` has told it.
+        // A retry starts once more; and in json mode `session` has reported it already.
         const first = !begun
         begun = true
         return first ? [{ type: 'started', session }] : []
@@ -156,14 +199,13 @@ function readEvents(session: string | null): Reader {
       case 'message_update':
         return updated(object(line.assistantMessageEvent))
       case 'message_end':
-        spoken(object(line.message))
-        return []
+        return spoken(object(line.message))
       case 'tool_execution_start':
         return [acted(line, 'started')]
       case 'tool_execution_end':
         return [acted(line, line.isError === true ? 'failed' : 'ended')]
       case 'agent_settled':
-        return end ? [{ type: 'usage', usage, of: 'turn', model }, end] : []
+        return end ? [end] : []
       default:
         return []
     }
@@ -173,25 +215,16 @@ function readEvents(session: string | null): Reader {
   )
 }
 
-const acted = (line: Json, phase: ActionPhase): AgentEvent => ({
-  type: 'action',
-  id: string(line.toolCallId),
-  label: string(line.toolName) || 'tool',
-  phase,
-})
-
-function endOf(message: Json): Ended {
+function endOf(message: Json, answer: Answer): Ended {
   const said = string(message.errorMessage) || 'the turn failed'
   if (message.stopReason === 'error') return failure(said, statusIn(said))
   if (message.stopReason === 'aborted') return { type: 'ended', ok: false, why: 'stopped', detail: said }
-  const text = objects(message.content)
-    .map(part => (part.type === 'text' ? string(part.text) : ''))
-    .join('')
-  return { type: 'ended', ok: true, text }
+  for (const part of objects(message.content)) if (part.type === 'text') answer.add(string(part.text))
+  return answer.end()
 }
 
 const ofLogin = /no api key found|no models? (?:available|selected)|authentication failed for/i
-/** A session of another folder: it offers a copy, and there is nobody to say yes. */
+/** A session of another folder: pi offers a copy, and there is nobody to confirm. */
 const ofElsewhere = /session found in different project/i
 
 function refused(said: string): Ended {

@@ -1,15 +1,15 @@
-// What every command has: something to run, and examples in its help.
+// What all commands share: an action, and examples in their help.
 import { type Command, Option } from 'commander'
 import { backendNames } from '../../base/agent.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Makes commander run it with what was typed, and hands its exit code on. */
+/** Makes commander run it with the parsed arguments, and passes on its exit code. */
 export type Action = (
   run: (flags: Flags, words: readonly string[]) => Promise<number>,
 ) => (...given: unknown[]) => Promise<void>
 
-/** What the commands are made with. */
+/** What commands are built from. */
 export interface Making {
   readonly program: Command
   readonly ports: CliPorts

@@ -132,7 +132,7 @@ test.skipIf(!installed('zsh'))('zsh offers all of this at its prompt (skipped wh
 test('zsh and fish are told of everything with its words', async () => {
   const zsh = await scriptFor('zsh')
   expect(zsh).toContain(
-    "'list:the jobs of heartbeat.md and agents.md, when they run next, and what there cannot be used'",
+    "'list:the jobs of heartbeat.md and agents.md, when they run next, and entries that cannot be used'",
   )
   expect(zsh).toContain("'doctor:--backend') compadd -- 'claude'")
   const fish = await scriptFor('fish')

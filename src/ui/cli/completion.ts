@@ -1,10 +1,10 @@
-// `aetheel completion`: scripts for shells, made from the commands themselves. They start no program when TAB is pressed.
+// `aetheel completion`: shell scripts generated from the commands themselves. Pressing TAB starts no program.
 import type { Command, Option } from 'commander'
 import type { Shell } from './command.ts'
 
-/** What can stand at one place of the command line. */
+/** The possible words at one place of the command line. */
 interface Level {
-  /** The command in front of it, such as `cron add`; empty: none yet. */
+  /** The command before it, such as `cron add`. Empty if there is none yet. */
   readonly at: string
   readonly words: readonly Word[]
   readonly options: readonly Choice[]
@@ -19,7 +19,7 @@ interface Choice {
   /** Such as `-n` and `--number`. */
   readonly names: readonly string[]
   readonly about: string
-  /** Null: it takes no value. */
+  /** Null if it takes no value. */
   readonly value: Value | null
 }
 
@@ -48,7 +48,7 @@ function levelsOf(program: Command): readonly Level[] {
     const given = command.registeredArguments.flatMap(({ argChoices = [], description }) =>
       argChoices.map(word => ({ word, about: description })),
     )
-    // What is asked for help about is a command beside it, and no command at all is `start`.
+    // `help` takes the name of a sibling command, and without a command `start` is meant.
     const beside = help.visibleCommands(above).filter(one => one.name() !== 'help')
     const named = command.name() === 'help' ? beside : commands
     const meant = command === program ? program.commands.filter(one => one.name() === 'start') : []
@@ -77,7 +77,7 @@ const namesOf = (levels: readonly Level[], which: (choice: Choice) => boolean): 
 const withValue = (levels: readonly Level[]) => namesOf(levels, ({ value }) => value !== null)
 const paths = (levels: readonly Level[]) => levels.map(({ at }) => at).filter(at => at !== '')
 
-/** `cron add:--model` and what may follow it, for every place where it may. */
+/** `cron add:--model` and its possible values, for every place where it is allowed. */
 const valuesOf = (levels: readonly Level[]) =>
   levels.flatMap(({ at, options }) =>
     options.flatMap(({ names, value }) => (value ? [{ after: names.map(name => `${at}:${name}`), value }] : [])),
@@ -86,7 +86,7 @@ const valuesOf = (levels: readonly Level[]) =>
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 const patterns = (words: readonly string[]) => words.map(quoted).join('|')
 
-/** Shared by bash and zsh: goes through the words before the cursor, and leaves the command in `at`. */
+/** Shared by bash and zsh: walks the words before the cursor, and leaves the command in `at`. */
 const walk = (levels: readonly Level[]): string => `    if [[ -n $takes ]]; then
       [[ $word == '=' ]] || takes=''
       continue
@@ -144,13 +144,14 @@ function zshScript(levels: readonly Level[]): string {
     const add = value.type === 'one of' ? `compadd -- ${value.words.map(quoted).join(' ')}` : '_files -/'
     return `    ${patterns(after)}) ${value.type === 'anything' ? '' : `${add}; `}return ;;`
   })
-  const told = (name: string, about: string) => quoted(`${name.replaceAll(':', '\\:')}:${about.replaceAll('\\', '')}`)
+  const described = (name: string, about: string) =>
+    quoted(`${name.replaceAll(':', '\\:')}:${about.replaceAll('\\', '')}`)
   const places = levels.map(({ at, words, options }) => {
-    const names = options.flatMap(one => one.names.map(name => told(name, one.about)))
-    const commands = words.map(({ word, about }) => told(word, about))
+    const names = options.flatMap(one => one.names.map(name => described(name, one.about)))
+    const commands = words.map(({ word, about }) => described(word, about))
     return `    ${quoted(at)}) commands=(${commands.join(' ')}) options=(${names.join(' ')}) ;;`
   })
-  // For zsh, `--backend=claude` is one word. Sourced, it makes itself known; as a file of the function path it is called.
+  // For zsh, `--backend=claude` is one word. When sourced, it registers itself; as a file on the function path, it is called.
   return `#compdef aetheel
 # Completion of aetheel for zsh. For every shell, below compinit: echo 'eval "$(aetheel completion zsh)"' >> ~/.zshrc
 _aetheel() {
@@ -177,16 +178,16 @@ if [[ \${funcstack[1]} == _aetheel ]]; then _aetheel "$@"; else compdef _aetheel
 }
 
 function fishScript(levels: readonly Level[]): string {
-  const told = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+  const described = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const rows = levels.flatMap(({ at, words, options }) => {
     const here = `complete -c aetheel -n '__aetheel_at ${at}'`
     return [
-      ...words.map(({ word, about }) => `${here} -a ${word} -d ${told(about)}`),
+      ...words.map(({ word, about }) => `${here} -a ${word} -d ${described(about)}`),
       ...options.map(({ names, about, value }) => {
         const flags = names.map(name => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
-        const list = value?.type === 'one of' ? ` -a ${told(value.words.join(' '))}` : ''
+        const list = value?.type === 'one of' ? ` -a ${described(value.words.join(' '))}` : ''
         const folders = value?.type === 'folder' ? " -a '(__fish_complete_directories)'" : ''
-        return `${here} ${flags.join(' ')}${value ? ` -x${list}${folders}` : ''} -d ${told(about)}`
+        return `${here} ${flags.join(' ')}${value ? ` -x${list}${folders}` : ''} -d ${described(about)}`
       }),
     ]
   })
@@ -206,7 +207,7 @@ function __aetheel_at
         set takes 1
       case '-*'
       case '*'
-        if contains -- (string join ' ' $at $word) ${paths(levels).map(told).join(' ')}
+        if contains -- (string join ' ' $at $word) ${paths(levels).map(described).join(' ')}
           set at $at $word
         end
     end

@@ -1,8 +1,8 @@
-// `aetheel cron`: what the agent does when time passes.
+// `aetheel cron`: lists, adds, pauses, removes and runs jobs.
 import * as v from 'valibot'
 import { answersGo, type JobChange, type Jobs, type JobTrouble, type JobView, type NewJob } from '../../base/jobs.ts'
 import { writtenTime } from '../../base/zone.ts'
-import { askGateway, atTheDesk, print, refusal, rowsOf, tellResult, whereOf } from './desk.ts'
+import { askGateway, print, printResult, refusal, rowsOf, whereOf, withAdmin } from './gateway-client.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
 import { type OutputStream, paintFor, type Terminal, withoutControls } from './terminal.ts'
 
@@ -15,7 +15,7 @@ export async function listJobs(ports: CliPorts, terminal: Terminal, flags: Flags
 
 export async function addJob(ports: CliPorts, terminal: Terminal, flags: Flags, job: NewJob): Promise<number> {
   const change = await withJobs(ports, flags, jobs => jobs.add(job))
-  return tellResult(terminal, flags.json === true, change, ({ job }) =>
+  return printResult(terminal, flags.json === true, change, ({ job }) =>
     [
       `Added: ${job.name}, ${job.words}. ${job.next.length === 1 ? 'It runs once:' : 'The next runs:'}`,
       ...job.next.map(at => `  ${writtenTime(at, terminal.zone())}`),
@@ -32,28 +32,27 @@ export async function pauseJob(
   paused: boolean,
 ): Promise<number> {
   const change = await withJobs(ports, flags, jobs => jobs.pause(name, paused))
-  return tellResult(terminal, flags.json === true, change, ({ job }) =>
+  return printResult(terminal, flags.json === true, change, ({ job }) =>
     paused
-      ? `Paused: ${job.name}. "npx aetheel cron resume ${job.name}" lets it go on.`
-      : `${job.name} goes on. Next: ${nextOf(job, terminal.zone())}.`,
+      ? `Paused: ${job.name}. "npx aetheel cron resume ${job.name}" resumes it.`
+      : `Resumed: ${job.name}. Next run: ${nextOf(job, terminal.zone())}.`,
   )
 }
 
 export async function removeJob(ports: CliPorts, terminal: Terminal, flags: Flags, name: string): Promise<number> {
   const change = await withJobs(ports, flags, jobs => jobs.remove(name))
-  return tellResult(terminal, flags.json === true, change, ({ job }) => `Removed: ${job.name}, ${job.words}.`)
+  return printResult(terminal, flags.json === true, change, ({ job }) => `Removed: ${job.name}, ${job.words}.`)
 }
 
 export async function runJob(ports: CliPorts, terminal: Terminal, flags: Flags, name: string): Promise<number> {
   const running = await ports.find(whereOf(flags))
-  if (running === null)
-    throw new Error('no gateway runs here, so there is nobody to do it. Start one with: npx aetheel start')
+  if (running === null) throw new Error('no gateway is running here. Start one with: npx aetheel start')
   const change = await remoteJobs(running).run(name)
-  return tellResult(terminal, flags.json === true, change, ({ job }) => `${job.name} runs now. ${answersGo(job)}`)
+  return printResult(terminal, flags.json === true, change, ({ job }) => `Started: ${job.name}. ${answersGo(job)}`)
 }
 
 const withJobs = <T>(ports: CliPorts, flags: Flags, use: (jobs: Jobs) => Promise<T>): Promise<T> =>
-  atTheDesk(ports, flags, remoteJobs, ports.jobs, use)
+  withAdmin(ports, flags, remoteJobs, ports.jobs, use)
 
 const jobSchema = v.object({
   kind: v.picklist(['heartbeat', 'cron']),
@@ -106,7 +105,7 @@ function render(
 ): readonly string[] {
   const paint = paintFor(out)
   const rows = jobs.map(job => [
-    // Where both kinds have one of this name, it is called by its kind as well.
+    // If both kinds have a job of this name, the kind is shown too.
     jobs.filter(({ name }) => name === job.name).length > 1 ? `${job.kind}:${job.name}` : job.name,
     job.words,
     nextOf(job, zone),

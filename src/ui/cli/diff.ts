@@ -1,4 +1,4 @@
-// A diff as people know it.
+// Renders a unified diff.
 import { type Paint, withoutControls } from './terminal.ts'
 
 const styles = { '+': 'green', '-': 'red', '@': 'cyan' } as const

@@ -2,14 +2,15 @@
 import { expect, test } from 'vitest'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
+import type { Check } from '../../base/check.ts'
 import { runCli } from './index.ts'
-import type { Check, CliPorts, Finding } from './ports.ts'
+import type { CliPorts, Finding } from './ports.ts'
 
 const ports = (doctor: CliPorts['doctor']): CliPorts => ({ ...noPorts(), doctor })
 
 const finding = (...checks: Check[]): CliPorts['doctor'] =>
   async function* (): AsyncGenerator<Finding> {
-    yield { type: 'doing', what: 'looking around' }
+    yield { type: 'doing', what: 'checking' }
     for (const check of checks) yield { type: 'check', check }
   }
 
@@ -42,7 +43,7 @@ test('on paper: a word, a name and a line each, and no colour', async () => {
       '                     → Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`.',
       '-     pi             not installed → `npm install -g pi`',
       '',
-      '1 thing must be put right, and 1 thing to look at.',
+      '1 problem must be fixed, and 1 warning.',
       '',
     ].join('\n'),
   })
@@ -51,11 +52,11 @@ test('on paper: a word, a name and a line each, and no colour', async () => {
 test('nothing broken exits with 0, and says how to be sure', async () => {
   expect(await run([], finding(good, off))).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/\nAll is well\. .*`npx aetheel doctor --live`\n$/),
+    out: expect.stringMatching(/\nEverything is fine\. .*`npx aetheel doctor --live`\n$/),
   })
   expect(await run(['--live'], finding(good, odd, odd))).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/\nNothing is broken; 2 things to look at\.\n$/),
+    out: expect.stringMatching(/\nNothing failed; 2 warnings\.\n$/),
   })
 })
 
@@ -66,7 +67,7 @@ test('on a terminal: signs, lines that fit, commands whole, and what goes on mea
   expect(out).toContain('  ✗ claude         the program "claude" was not found\n')
   expect(out).toContain('`npm install -g @anthropic-ai/claude-code`')
   for (const line of out.split('\n').slice(0, -2)) expect(line.length).toBeLessThanOrEqual(80)
-  expect(err).toContain('0 s · looking around')
+  expect(err).toContain('0 s · checking')
 })
 
 test('in colour, commands need no backticks', async () => {

@@ -1,6 +1,9 @@
-// `aetheel doctor`: what was found, a line each, and what to do about it.
+// `aetheel doctor`: prints the checks, a line each, and how to fix what failed.
+
+import type { Check } from '../../base/check.ts'
+import { counted } from '../../base/counted.ts'
 import { openProgress } from './chat/progress.ts'
-import type { Check, CliPorts, Flags } from './ports.ts'
+import type { CliPorts, Flags } from './ports.ts'
 import { type OutputStream, type Paint, paintFor, type Terminal, widthOf, withoutControls } from './terminal.ts'
 
 export interface DoctorOptions {
@@ -10,23 +13,23 @@ export interface DoctorOptions {
   readonly version: string
 }
 
-/** Exit code 0: nothing failed; 130 after Ctrl-C. */
+/** Exit code 0 if nothing failed, 130 after Ctrl-C. */
 export async function showDoctor(
   ports: CliPorts,
   terminal: Terminal,
   { flags, live, json, version }: DoctorOptions,
 ): Promise<number> {
   const { stdout, stderr } = terminal
-  const page = openPage(stdout)
+  const page = createPage(stdout)
   const stop = new AbortController()
-  const deaf = terminal.onInterrupt(() => stop.abort())
+  const stopListening = terminal.onInterrupt(() => stop.abort())
   const checks: Check[] = []
   let progress = openProgress(stderr, terminal.now, () => '')
   if (!json) page.title(`Aetheel ${version}`)
   try {
     for await (const finding of ports.doctor(flags, live, stop.signal)) {
       if (finding.type === 'doing') {
-        // Anew, so that the seconds are those of what is done now.
+        // A new one, so that the seconds count from the current step.
         progress.close()
         progress = openProgress(stderr, terminal.now, () => '')
         progress.show(finding.what)
@@ -38,7 +41,7 @@ export async function showDoctor(
     }
   } finally {
     progress.close()
-    deaf()
+    stopListening()
   }
   if (stop.signal.aborted) {
     stderr.write('aetheel: stopped\n')
@@ -50,7 +53,7 @@ export async function showDoctor(
   return ok ? 0 : 1
 }
 
-const marks = {
+const symbols = {
   ok: { sign: '✓', word: 'ok', style: 'green' },
   warn: { sign: '!', word: 'warn', style: 'yellow' },
   fail: { sign: '✗', word: 'fail', style: 'red' },
@@ -59,8 +62,8 @@ const marks = {
 
 const nameWidth = 13
 
-/** Signs and wrapped lines for a terminal; elsewhere words, and one line for each check and each advice. */
-export function openPage(out: OutputStream) {
+/** Symbols and wrapped lines on a terminal; elsewhere words, with one line for each check and each hint. */
+export function createPage(out: OutputStream) {
   const paint = paintFor(out)
   const onTerminal = out.isTTY === true
   const margin = onTerminal ? '    ' : '      '
@@ -71,43 +74,43 @@ export function openPage(out: OutputStream) {
   return {
     title: (text: string) => write([paint('bold', text), '']),
     row({ name, status, detail, fix }: Check): void {
-      const { sign, word, style } = marks[status]
-      const mark = paint(style, onTerminal ? `  ${sign} ` : word.padEnd(margin.length))
+      const { sign, word, style } = symbols[status]
+      const symbol = paint(style, onTerminal ? `  ${sign} ` : word.padEnd(margin.length))
       const muted = (text: string) => (status === 'off' ? paint('dim', text) : withCommands(text, paint))
       const [first = '', ...more] = wrapped(detail, room)
       const advice = wrapped(fix ?? '', room - 2).map((line, i) => (i === 0 ? `→ ${line}` : `  ${line}`))
       const label = name.padEnd(nameWidth)
-      // What is not needed is said in one line where there is room for it.
+      // An optional check is printed on one line if it fits.
       const [only] = status === 'off' && more.length === 0 && advice.length === 1 ? advice : []
       if (only !== undefined && widthOf(`${first} ${only}`) <= room)
-        return write([`${mark}${paint('dim', `${label}  ${first} ${only}`)}`])
+        return write([`${symbol}${paint('dim', `${label}  ${first} ${only}`)}`])
       write([
-        `${mark}${paint(status === 'off' ? 'dim' : 'bold', label)}  ${muted(first)}`,
+        `${symbol}${paint(status === 'off' ? 'dim' : 'bold', label)}  ${muted(first)}`,
         ...[...more, ...advice].map(line => ' '.repeat(indent) + muted(line)),
       ])
     },
     sum(checks: readonly Check[], live: boolean): void {
       const failed = checks.filter(({ status }) => status === 'fail').length
       const warned = checks.filter(({ status }) => status === 'warn').length
-      const beside = warned === 0 ? '' : `${failed > 0 ? ', and ' : ''}${counted(warned, 'thing')} to look at`
-      if (failed > 0) return write(['', paint('red', `${counted(failed, 'thing')} must be put right${beside}.`)])
-      const words = warned === 0 ? paint('green', 'All is well.') : paint('yellow', `Nothing is broken; ${beside}.`)
-      const more = live ? '' : ` A real turn proves the backend: ${withCommands('`npx aetheel doctor --live`', paint)}`
+      const beside = warned === 0 ? '' : `${failed > 0 ? ', and ' : ''}${counted(warned, 'warning')}`
+      if (failed > 0) return write(['', paint('red', `${counted(failed, 'problem')} must be fixed${beside}.`)])
+      const words = warned === 0 ? paint('green', 'Everything is fine.') : paint('yellow', `Nothing failed; ${beside}.`)
+      const more = live
+        ? ''
+        : ` To test the backend with a real turn: ${withCommands('`npx aetheel doctor --live`', paint)}`
       write(['', words + more])
     },
   }
 }
 
-const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
-
-/** Commands stand in backticks; on a coloured terminal colour says it better. */
+/** Commands are in backticks; on a colour terminal they are coloured instead. */
 const withCommands = (text: string, paint: Paint): string =>
   text.replace(/`([^`]+)`/g, (quoted, command: string) => {
     const coloured = paint('cyan', command)
     return coloured === command ? quoted : coloured
   })
 
-/** Lines of at most so many cells; a command stays whole, so that it can be copied. */
+/** Lines of at most `room` cells; a command stays whole, so that it can be copied. */
 function wrapped(text: string, room: number): readonly string[] {
   const words = withoutControls(text).match(/`[^`\n]*`\S*|\S+/g) ?? []
   const lines: string[] = []

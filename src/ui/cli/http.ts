@@ -3,14 +3,14 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 
 export interface Asked {
   readonly token?: string
-  /** Sent as JSON by POST; without one it is a GET. */
+  /** Sent as JSON by POST. Without it, the request is a GET. */
   readonly order?: object
   readonly timeoutMs: number
 }
 
 export type Answered =
   | { readonly ok: true; readonly status: number; readonly body: string }
-  /** `late`: somebody may be there, but said nothing in time. */
+  /** `late`: something may be listening, but did not answer in time. */
   | { readonly ok: false; readonly late: boolean; readonly cause: unknown }
 
 /** Never rejects. */
@@ -32,11 +32,11 @@ export function ask(url: string, { token, order, timeoutMs }: Asked): Promise<An
       })
       request.on('error', failed).end(order === undefined ? undefined : JSON.stringify(order))
     } catch (error) {
-      failed(error) // an address that is none
+      failed(error) // not a valid address
     }
   })
 }
 
-/** Not by `import`, and not by fetch: both load all of undici, which takes longer than the rest of `aetheel status`. */
+/** Not with `import` or fetch: both load all of undici, which takes longer than the rest of `aetheel status`. */
 const requestOf = (url: string, options: RequestOptions, answered: (r: IncomingMessage) => void): ClientRequest =>
   process.getBuiltinModule('node:http').request(url, options, answered)

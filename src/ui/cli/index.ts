@@ -1,8 +1,9 @@
-// The front door of the command line. The commands with their options are loaded unless it is a plain `status`, which scripts ask often.
+// The entry point of the command line. Loads the commands and their options, except for a plain `status`, which scripts call often.
+import { errorText } from '../../base/error-text.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Runs one command line; the exit code: 0, 1 failure, 2 usage (130 after Ctrl-C). */
+/** Runs one command line. Resolves with the exit code: 0, 1 for failure, 2 for usage (130 after Ctrl-C). */
 export async function runCli(
   args: readonly string[],
   ports: CliPorts,
@@ -10,16 +11,16 @@ export async function runCli(
   version: string,
 ): Promise<number> {
   try {
-    const asked = plainStatus(args)
-    if (asked) return await (await import('./status.ts')).showStatus(ports, terminal, asked, asked.json === true)
+    const flags = plainStatus(args)
+    if (flags) return await (await import('./status.ts')).showStatus(ports, terminal, flags, flags.json === true)
     return await (await import('./program.ts')).runProgram(args, ports, terminal, version)
   } catch (error) {
-    terminal.stderr.write(`aetheel: ${error instanceof Error ? error.message : String(error)}\n`)
+    terminal.stderr.write(`aetheel: ${errorText(error)}\n`)
     return 1
   }
 }
 
-/** Null: there is more to it, or something wrong with it. */
+/** Null if there are other options, or mistakes. */
 function plainStatus([command, ...rest]: readonly string[]): Flags | null {
   if (command !== 'status') return null
   const flags: Record<string, string | boolean> = {}

@@ -1,12 +1,12 @@
-// What `aetheel init` has to know: by asking where somebody sits, else by flags and what is found.
+// What `aetheel init` has to know: asked at the terminal, otherwise from flags and what is found.
 import { openProgress } from './chat/progress.ts'
-import { whereOf } from './desk.ts'
-import { openPage } from './doctor.ts'
+import { createPage } from './doctor.ts'
+import { whereOf } from './gateway-client.ts'
 import type { Choices, CliPorts, Flags, FoundBackend, Setup } from './ports.ts'
 import type { Questions } from './questions.ts'
 import { aligned, type Terminal } from './terminal.ts'
 
-/** Not told enough, or something that makes no sense: exit code 2. */
+/** Missing or invalid input: exit code 2. */
 export class Unclear extends Error {
   override readonly name = 'Unclear'
 }
@@ -14,14 +14,14 @@ export class Unclear extends Error {
 export interface Chosen {
   readonly setup: Setup
   readonly choices: Choices
-  /** By which other commands find the workspace. */
+  /** The flags by which other commands find the workspace. */
   readonly where: Flags
 }
 
 interface Chooser {
   readonly terminal: Terminal
   readonly flags: Flags
-  /** Null: nobody sits there. */
+  /** Null if there is no terminal to ask at. */
   readonly questions: Questions | null
   readonly signal: AbortSignal
   say(text?: string): void
@@ -50,10 +50,10 @@ export async function choose(ports: CliPorts, flags: Flags, chooser: Chooser): P
   return { setup, choices, where }
 }
 
-/** Null: where it would be anyway. */
+/** Null for the default folder. */
 async function workspace({ dir }: Setup, { flags, questions }: Chooser): Promise<string | null> {
   if (!questions || flags.configDir !== undefined) return null
-  const answer = await questions.ask('Where shall the workspace be, its memory and its settings?', dir)
+  const answer = await questions.ask('Where should the workspace be, with its memory and settings?', dir)
   return answer === dir ? null : answer
 }
 
@@ -86,13 +86,13 @@ async function whoAnswers(setup: Setup, chooser: Chooser): Promise<string | null
     if (setup.backend !== null) return null
     const [first] = usable
     if (first && first !== echo) return first.name
-    throw new Unclear('no agent was found on this machine. Install one, or say --backend echo to begin without.')
+    throw new Unclear('no agent was found on this machine. Install one, or use --backend echo to start without one.')
   }
   const missing = all.filter(({ runs }) => !runs).map(({ name }) => name)
-  say('Who is to answer? On this machine there is')
+  say('Which agent should answer? Found on this machine:')
   for (const line of aligned(usable.map(({ name, detail }, i) => [`  ${i + 1}`, name, detail]))) say(line)
   if (missing.length > 0) {
-    say(`Not here: ${missing.join(', ')}.`)
+    say(`Not installed: ${missing.join(', ')}.`)
     say('"npx aetheel doctor" says how to install them.')
   }
   const usual = usable.find(({ name }) => name === setup.backend)?.name ?? usable[0]?.name ?? 'echo'
@@ -104,7 +104,7 @@ async function whoAnswers(setup: Setup, chooser: Chooser): Promise<string | null
     say(
       why
         ? `${why.name} cannot be used: ${why.detail}. ${why.fix}`
-        : `Say a number from 1 to ${usable.length}, or a name.`,
+        : `Enter a number from 1 to ${usable.length}, or a name.`,
     )
   }
 }
@@ -140,18 +140,18 @@ async function askForToken(setup: Setup, chooser: Chooser, questions: Questions)
     say('switch on Message Content Intent, Save Changes; then Reset Token, and copy it.')
   }
   const question = hasToken
-    ? 'A token of a Discord bot is set. Enter keeps it; or another (it is not shown):'
-    : 'The token of the bot (it is not shown; Enter: no Discord):'
+    ? 'A Discord bot token is set. Press Enter to keep it, or type another (not shown):'
+    : 'The bot token (not shown; press Enter to go without Discord):'
   for (;;) {
     const token = await questions.askSecret(question)
     if (token === '' && !hasToken) return noDiscord
-    if (!/^[!-~]*$/.test(token)) say('A token has no blanks in it, and nothing but ASCII.')
+    if (!/^[!-~]*$/.test(token)) say('A token has no spaces, and only ASCII characters.')
     else if (await isGood(setup, chooser, token || null)) return { discord: true, discordToken: token || null }
     else if (token === '') return noDiscord
   }
 }
 
-/** Says what Discord says. */
+/** Prints the checks of the token. */
 async function isGood(
   setup: Setup,
   { terminal, flags, questions, signal }: Chooser,
@@ -160,7 +160,7 @@ async function isGood(
   const progress = openProgress(terminal.stderr, terminal.now, () => '')
   progress.show('asking Discord')
   const looked = await setup.bot(token, signal).finally(progress.close)
-  const page = openPage(questions || flags.json === true ? terminal.stderr : terminal.stdout)
+  const page = createPage(questions || flags.json === true ? terminal.stderr : terminal.stdout)
   for (const check of looked.checks) page.row(check)
   return looked.type === 'good'
 }
@@ -175,17 +175,17 @@ async function whoOwns(setup: Setup, { flags, questions, say }: Chooser, discord
   }
   if (!questions || !discord || setup.owners.length > 0) return null
   say()
-  say('Who owns it may do everything. In Discord: Settings, Advanced, Developer Mode;')
+  say('The owner may do everything. In Discord: Settings, Advanced, Developer Mode;')
   say('then right click on your name, Copy User ID.')
   for (;;) {
-    const answer = await questions.ask('Your user id (Enter: later, by a code that the bot shows you):', '')
+    const answer = await questions.ask('Your user id (press Enter to do this later, with a code from the bot):', '')
     if (answer === '') return null
     if (isUserId(answer)) return answer
     say('A user id has 17 to 20 digits, and nothing else.')
   }
 }
 
-/** Asked once: afterwards it is in identity.md, which is edited by hand. */
+/** Asked only once: afterwards the name is in identity.md, which is edited by hand. */
 async function called({ named }: Setup, { flags, questions, say }: Chooser): Promise<string | null> {
   const given = typeof flags.name === 'string' ? flags.name.trim() : null
   if (named) {
@@ -194,22 +194,22 @@ async function called({ named }: Setup, { flags, questions, say }: Chooser): Pro
   }
   if (given !== null || !questions) return given || null
   say()
-  const answer = await questions.ask('What is it called?', 'Aetheel')
+  const answer = await questions.ask('What should the agent be called?', 'Aetheel')
   return answer === 'Aetheel' ? null : answer
 }
 
 async function whatIsMissing(setup: Setup, chooser: Chooser): Promise<string> {
   const found = (await look(setup, chooser)).filter(({ runs }) => runs).map(({ name }) => name)
   return [
-    'there is no terminal to ask at. Say --yes to take what is found, and beside it what you want:',
+    'there is no terminal to ask at. Use --yes to take what is found, with any of these options:',
     ...aligned([
       [
         '  --backend NAME',
         found.length === 0
-          ? 'who answers; none was found, echo is always there'
-          : `who answers; found: ${found.join(', ')}`,
+          ? 'the backend that answers; none was found, but echo always works'
+          : `the backend that answers; found: ${found.join(', ')}`,
       ],
-      ['  --discord-token-env NAME', "the variable in which the bot's token is"],
+      ['  --discord-token-env NAME', 'the variable that holds the bot token'],
       ['  --owner ID', 'the Discord user id of its owner, or: later'],
       ['  --name NAME', 'what it is called'],
     ]),

@@ -1,14 +1,16 @@
-// `aetheel init`: asks what is needed, shows what it would write, writes it, and proves it with a turn.
+// `aetheel init`: asks what it needs, shows what it would write, writes it, and tests it with a turn.
+
+import type { Check } from '../../base/check.ts'
 import { openProgress } from './chat/progress.ts'
-import { whereOf } from './desk.ts'
 import { renderDiff } from './diff.ts'
-import { openPage } from './doctor.ts'
+import { createPage } from './doctor.ts'
+import { whereOf } from './gateway-client.ts'
 import { type Chosen, choose, choosers, Unclear } from './init-choices.ts'
-import type { Check, CliPorts, Flags, Plan } from './ports.ts'
-import { Left, openQuestions } from './questions.ts'
+import type { CliPorts, Flags, Plan } from './ports.ts'
+import { createQuestions, Left } from './questions.ts'
 import { aligned, paintFor, type Terminal, withoutControls } from './terminal.ts'
 
-/** 0: written, and the agent has answered; 2: not told enough; 130: left on the way, and nothing was changed. */
+/** 0: written, and the agent has answered; 2: missing input; 130: cancelled, and nothing was changed. */
 export async function initWorkspace(
   ports: CliPorts,
   terminal: Terminal,
@@ -16,7 +18,7 @@ export async function initWorkspace(
   version: string,
 ): Promise<number> {
   const stop = new AbortController()
-  const deaf = terminal.onInterrupt(() => stop.abort())
+  const stopListening = terminal.onInterrupt(() => stop.abort())
   const { stderr } = terminal
   try {
     return await beginning(ports, terminal, flags, version, stop.signal)
@@ -26,10 +28,10 @@ export async function initWorkspace(
       return 2
     }
     if (!(error instanceof Left) && !stop.signal.aborted) throw error
-    stderr.write('Left. Everything is as it was.\n')
+    stderr.write('Cancelled. Nothing was changed.\n')
     return 130
   } finally {
-    deaf()
+    stopListening()
   }
 }
 
@@ -45,12 +47,12 @@ async function beginning(
   const asks = flags.yes !== true && stdin.isTTY === true && stderr.isTTY === true
   const say = (text = '') => void (asks || !json ? (asks ? stderr : terminal.stdout).write(`${text}\n`) : undefined)
   if (asks) say(`${paintFor(stderr)('bold', `Aetheel ${version}`)}\n`)
-  const chooser = choosers(terminal, flags, asks ? openQuestions(terminal) : null, say, signal)
+  const chooser = choosers(terminal, flags, asks ? createQuestions(terminal) : null, say, signal)
   const chosen = await choose(ports, flags, chooser)
   const plan = await chosen.setup.plan(chosen.choices)
   showPlan(plan, say, paintFor(asks ? stderr : terminal.stdout))
   if (signal.aborted) throw new Left()
-  if (asks && plan.files.length > 0 && !(await openQuestions(terminal).confirm('Write this?'))) throw new Left()
+  if (asks && plan.files.length > 0 && !(await createQuestions(terminal).confirm('Write this?'))) throw new Left()
 
   const written = await plan.write()
   if (plan.files.length > 0) say('Written.')
@@ -70,14 +72,14 @@ function showPlan({ files, warnings }: Plan, say: (text?: string) => void, paint
   if (files.length === 0) say('All of this is set already: there is nothing to write.')
   else say('This will be written:')
   for (const { path, isNew, diff, copy } of files) {
-    say(`  ${paint('bold', path)}${isNew ? ', new' : copy === null ? '' : `; as it was it is kept as ${copy}`}`)
+    say(`  ${paint('bold', path)}${isNew ? ', new' : copy === null ? '' : `; the old file is kept as ${copy}`}`)
     for (const line of renderDiff(diff.replace(/^@@.*\n/gm, ''), paint)) say(line)
   }
-  for (const warning of warnings) say(`${paint('yellow', 'But:')} ${warning}`)
+  for (const warning of warnings) say(`${paint('yellow', 'Warning:')} ${warning}`)
   say()
 }
 
-/** Only what failed is shown besides the turn itself. */
+/** Besides the turn itself, only failed checks are shown. */
 async function prove(
   ports: CliPorts,
   terminal: Terminal,
@@ -86,7 +88,7 @@ async function prove(
   json: boolean,
   signal: AbortSignal,
 ): Promise<Check | null> {
-  const page = openPage(flags.yes === true ? terminal.stdout : terminal.stderr)
+  const page = createPage(flags.yes === true ? terminal.stdout : terminal.stderr)
   const progress = openProgress(terminal.stderr, terminal.now, () => '')
   const backend = choices.backend ?? setup.backend
   progress.show(`asking ${backend ?? 'the agent'} for a first answer`)
@@ -125,19 +127,14 @@ function next({ setup, choices }: Chosen, running: boolean, flags: Flags): reado
     'Next:',
     ...aligned([
       running
-        ? ['  (a gateway runs here)', 'stop it and start it again, so that all of this counts']
+        ? ['  (a gateway runs here)', 'restart it, so that all of this takes effect']
         : [`  npx aetheel start${dir}`, 'runs it'],
       [`  npx aetheel service install${dir}`, 'lets systemd run it'],
       ...(ownerless
-        ? [
-            [
-              `  npx aetheel pair approve CODE --owner${dir}`,
-              'when you have written to the bot, and it has shown you a code',
-            ],
-          ]
+        ? [[`  npx aetheel pair approve CODE --owner${dir}`, 'after you have written to the bot and got a code']]
         : []),
     ]),
-    `Who it is and what it knows is markdown in ${withoutControls(setup.dir)}: edit it while it runs.`,
+    `Its identity and memory are Markdown files in ${withoutControls(setup.dir)}: you can edit them while it runs.`,
   ]
 }
 
@@ -149,14 +146,14 @@ export async function initExample(ports: CliPorts, terminal: Terminal, flags: Fl
   }
   const files = (names: readonly string[]) => names.map(name => `  ${name}`)
   const lines = [
-    ...(written.length === 0 ? [`Nothing was written to ${dir}: all of it is there.`] : [`Written to ${dir}:`]),
+    ...(written.length === 0 ? [`Nothing was written to ${dir}: all files exist already.`] : [`Written to ${dir}:`]),
     ...files(written),
-    ...(kept.length === 0 ? [] : ['Left as they were:', ...files(kept)]),
+    ...(kept.length === 0 ? [] : ['Not changed:', ...files(kept)]),
     '',
     'Next:',
     '  npx aetheel start       runs it',
     '  npx aetheel cron list   shows what it will do, and when',
-    'All of it is markdown: edit it while the gateway runs.',
+    'These are Markdown files: you can edit them while the gateway runs.',
   ]
   terminal.stdout.write(`${lines.join('\n')}\n`)
   return 0

@@ -9,7 +9,7 @@ import type { KeptLog } from './ports.ts'
 const at = Date.UTC(2026, 10, 16, 9, 30, 5)
 const ready: LogLine = { at, level: 'info', text: 'ready', fields: { url: 'http://127.0.0.1:8080', pid: 7 } }
 const broken: LogLine = {
-  ...{ at, level: 'error', text: 'a part broke' },
+  ...{ at, level: 'error', text: 'internal error' },
   fields: { err: { message: 'no', stack: 'Error: no\n    at here' }, why: 'a\u001b[31m "b"' },
 }
 
@@ -38,7 +38,7 @@ test('lines are printed one each, with the time of whoever looks, and nothing in
   expect(terminal.out()).toBe(
     [
       '2026-11-16 10:30:05 INFO  ready url=http://127.0.0.1:8080 pid=7',
-      '2026-11-16 10:30:05 ERROR a part broke why="a\\u001b[31m \\"b\\""',
+      '2026-11-16 10:30:05 ERROR internal error why="a\\u001b[31m \\"b\\""',
       '    Error: no',
       '    at here',
       '',
@@ -68,7 +68,7 @@ test('following goes on with what comes, also where nothing is yet, until Ctrl-C
   lines.push(ready)
   await expect.poll(terminal.out).toContain('ready')
   lines.push(broken)
-  await expect.poll(terminal.out).toContain('a part broke')
+  await expect.poll(terminal.out).toContain('internal error')
   expect(terminal.out().match(/ready/g)).toHaveLength(1)
   terminal.ctrlC()
   expect(await code).toBe(0)

@@ -1,11 +1,11 @@
-// `aetheel logs`: what the gateway has logged, and what it logs from now on. Reads the files, whether one runs or not.
+// `aetheel logs`: prints the gateway's log, and follows it. Reads the files, whether a gateway is running or not.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type LogLevel, type LogLine, logLevels } from '../../base/logs.ts'
-import { whereOf } from './desk.ts'
+import { whereOf } from './gateway-client.ts'
 import type { CliPorts, Flags, KeptLog } from './ports.ts'
 import { type Paint, paintFor, type Terminal, withoutControls } from './terminal.ts'
 
-export interface LogsWish {
+export interface LogsRequest {
   readonly flags: Flags
   readonly most: number
   readonly level: LogLevel
@@ -13,28 +13,28 @@ export interface LogsWish {
   readonly json: boolean
 }
 
-/** Also over renames, restarts and a gateway that is not there yet: looked for again and again, which costs next to nothing. */
+/** Polls, which costs next to nothing: works across renames, restarts, and before the first start. */
 const lookEveryMs = 250
 const atOnce = 1000
 
-export async function showLogs(ports: CliPorts, terminal: Terminal, wish: LogsWish): Promise<number> {
-  const log = await ports.logs(whereOf(wish.flags))
+export async function showLogs(ports: CliPorts, terminal: Terminal, request: LogsRequest): Promise<number> {
+  const log = await ports.logs(whereOf(request.flags))
   const any = await log.any()
   if (!any) {
     terminal.stderr.write(
-      `aetheel: there is no log in ${log.dir} yet. A gateway keeps one unless log.file is false.${wish.follow ? ' Waiting for it.' : ''}\n`,
+      `aetheel: there is no log in ${log.dir} yet. A gateway keeps one unless log.file is false.${request.follow ? ' Waiting for it.' : ''}\n`,
     )
-    if (!wish.follow) return 1
+    if (!request.follow) return 1
   }
-  const print = printer(terminal, wish.json)
-  const query = { level: wish.level, words: '' }
-  const { lines, cursor } = await log.read({ ...query, after: any ? null : '', most: wish.most })
+  const print = printer(terminal, request.json)
+  const query = { level: request.level, words: '' }
+  const { lines, cursor } = await log.read({ ...query, after: any ? null : '', most: request.most })
   print(lines)
-  if (wish.follow) await follow(log, { ...query, cursor }, terminal, print)
+  if (request.follow) await follow(log, { ...query, cursor }, terminal, print)
   return 0
 }
 
-/** Until Ctrl-C, or until nobody reads any more. */
+/** Until Ctrl-C, or until the output is closed. */
 async function follow(
   log: KeptLog,
   { cursor: first, ...query }: { readonly level: LogLevel; readonly words: string; readonly cursor: string },
@@ -72,7 +72,7 @@ function printer({ stdout, zone }: Terminal, json: boolean): (lines: readonly Lo
 const colours = { trace: 'dim', debug: 'dim', info: 'green', warn: 'yellow', error: 'red', fatal: 'red' } as const
 const widest = Math.max(...logLevels.map(({ length }) => length))
 
-/** One row each; below it what an error has to say. What stands in fields may be anybody's. */
+/** One row each, with the error below it. Fields may contain anybody's text. */
 function inWords({ level, text, fields: { err, ...fields } }: LogLine, time: string, paint: Paint): string {
   const row = [
     paint('dim', time),

@@ -1,10 +1,19 @@
-// `aetheel memory`: what is remembered, how it changed, and what the owner says to that.
+// `aetheel memory`: searches memory, shows its changes, and undoes, approves or denies them.
+
 import * as v from 'valibot'
-import type { ChangeResult, MemoryChange, MemoryHit, MemoryLog, MemorySearch } from '../../base/memory.ts'
+import { counted } from '../../base/counted.ts'
+import {
+  authorOf,
+  type ChangeResult,
+  type MemoryChange,
+  type MemoryHit,
+  type MemoryLog,
+  type MemorySearch,
+} from '../../base/memory.ts'
 import { writtenTime } from '../../base/zone.ts'
 import { openProgress } from './chat/progress.ts'
-import { askGateway, atTheDesk, print, refusal, rowsOf, tellResult } from './desk.ts'
 import { renderDiff } from './diff.ts'
+import { askGateway, print, printResult, refusal, rowsOf, withAdmin } from './gateway-client.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
 import { cutTo, type OutputStream, type Paint, paintFor, type Terminal } from './terminal.ts'
 
@@ -23,7 +32,7 @@ export async function syncMemory(ports: CliPorts, terminal: Terminal, flags: Fla
   progress.show('reading memory, notes and conversations')
   const found = await withMemory(ports, flags, memory => memory.sync()).finally(progress.close)
   return print(terminal, flags.json === true, found, () => [
-    `${found.documents} ${found.documents === 1 ? 'document' : 'documents'}, ${found.changed} of them new or changed.`,
+    `${counted(found.documents, 'document')}, ${found.changed} of them new or changed.`,
   ])
 }
 
@@ -37,11 +46,11 @@ export async function logMemory(ports: CliPorts, terminal: Terminal, flags: Flag
 
 const decided = {
   undo: ({ id, file }) => `Undone: change ${id} of ${file}.`,
-  approve: ({ id, file }) => `Approved: change ${id} of ${file} counts from now on.`,
+  approve: ({ id, file }) => `Approved: change ${id} of ${file} is in effect from now on.`,
   deny: ({ id, file }) => `Denied: change ${id} of ${file}. The file stays as it is.`,
 } as const satisfies Record<string, (change: MemoryChange) => string>
 
-/** Without an id: undoes the newest change that stands. */
+/** Without an id, undoes the newest change in effect. */
 export async function decideMemory(
   ports: CliPorts,
   terminal: Terminal,
@@ -52,11 +61,11 @@ export async function decideMemory(
   const result = await withMemory(ports, flags, memory =>
     what === 'undo' ? memory.undo(id === undefined ? null : Number(id)) : memory[what](Number(id)),
   )
-  return tellResult(terminal, flags.json === true, result, ({ change }) => decided[what](change))
+  return printResult(terminal, flags.json === true, result, ({ change }) => decided[what](change))
 }
 
 const withMemory = <T>(ports: CliPorts, flags: Flags, use: (memory: Memory) => Promise<T>): Promise<T> =>
-  atTheDesk(ports, flags, remoteMemory, ports.memory, use)
+  withAdmin(ports, flags, remoteMemory, ports.memory, use)
 
 const changeSchema = v.object({
   id: v.number(),
@@ -90,7 +99,7 @@ const remoteMemory = (running: Address): Memory => {
 }
 
 function renderHit({ source, title, snippet, at }: MemoryHit, zone: string, paint: Paint): readonly string[] {
-  // What was said in a conversation is called by who said it and when.
+  // The title of a message in a conversation already has its author and time.
   const saysWhen = /\d{4}-\d\d-\d\d \d\d:\d\d$/.test(title)
   const when = at === null || saysWhen ? '' : `  ${paint('dim', writtenTime(at, zone))}`
   const found = cutTo(snippet, 400).replace(/\*\*(.+?)\*\*/g, (_, words: string) => paint('bold', words))
@@ -127,9 +136,4 @@ function renderLog(
     }),
     ...(waiting ? ['', 'Decide with: npx aetheel memory approve ID, or: npx aetheel memory deny ID'] : []),
   ]
-}
-
-function authorOf({ events, owner, person }: MemoryChange): string {
-  if (events.length === 0) return 'hand'
-  return owner ? 'owner' : (person ?? 'stranger')
 }

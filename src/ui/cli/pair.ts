@@ -1,13 +1,13 @@
-// `aetheel pair`: who asks to be let in, and what the owner decides. At the running gateway, else where it is kept.
+// `aetheel pair`: lists who asks for access, and approves or denies them. Uses the running gateway, or the database if none is running.
 import * as v from 'valibot'
-import type { PairingDesk, PairingList } from '../../base/pairing.ts'
+import type { PairingAdmin, PairingList } from '../../base/pairing.ts'
 import { approvalInWords, calledBy, denialInWords, minutes } from '../pairing.ts'
-import { askGateway, atTheDesk as atAnyDesk, table } from './desk.ts'
+import { askGateway, table, withAdmin as withAnyAdmin } from './gateway-client.ts'
 import type { Address, CliPorts, Flags } from './ports.ts'
 import { type OutputStream, type Terminal, withoutControls } from './terminal.ts'
 
 export async function listPairing(ports: CliPorts, terminal: Terminal, flags: Flags, json: boolean): Promise<number> {
-  const list = await atTheDesk(ports, flags, desk => desk.list())
+  const list = await withAdmin(ports, flags, admin => admin.list())
   if (json) terminal.stdout.write(`${JSON.stringify(list, null, 2)}\n`)
   else terminal.stdout.write(`${render(list, terminal.stdout).join('\n')}\n`)
   return 0
@@ -20,12 +20,12 @@ export async function approvePairing(
   code: string,
   owner: boolean,
 ): Promise<number> {
-  const approval = await atTheDesk(ports, flags, desk => desk.approve(code, owner))
+  const approval = await withAdmin(ports, flags, admin => admin.approve(code, owner))
   return say(terminal, flags, approval, approval.type === 'approved', approvalInWords(approval))
 }
 
-export async function denyPairing(ports: CliPorts, terminal: Terminal, flags: Flags, whom: string): Promise<number> {
-  const denial = await atTheDesk(ports, flags, desk => desk.deny(whom))
+export async function denyPairing(ports: CliPorts, terminal: Terminal, flags: Flags, target: string): Promise<number> {
+  const denial = await withAdmin(ports, flags, admin => admin.deny(target))
   return say(terminal, flags, denial, denial.type === 'denied', denialInWords(denial))
 }
 
@@ -36,8 +36,8 @@ function say(terminal: Terminal, { json }: Flags, result: object, done: boolean,
   return done ? 0 : 1
 }
 
-const atTheDesk = <T>(ports: CliPorts, flags: Flags, use: (desk: PairingDesk) => Promise<T>): Promise<T> =>
-  atAnyDesk(ports, flags, deskOf, ports.pairing, use)
+const withAdmin = <T>(ports: CliPorts, flags: Flags, use: (admin: PairingAdmin) => Promise<T>): Promise<T> =>
+  withAnyAdmin(ports, flags, clientOf, ports.pairing, use)
 
 const person = { chat: v.string(), user: v.string(), name: v.string() }
 const listSchema = v.object({
@@ -53,23 +53,23 @@ const approvalSchema = v.variant('type', [
 ])
 const denialSchema = v.variant('type', [v.object({ type: v.literal('denied'), person: v.object(person) }), unknown])
 
-/** The desk of a running gateway, over its API. */
-const deskOf = (running: Address): PairingDesk => {
+/** The admin API of a running gateway. */
+const clientOf = (running: Address): PairingAdmin => {
   const path = '/api/pairing'
   return {
     list: () => askGateway(running, path, listSchema),
     approve: (code, owner) => askGateway(running, path, approvalSchema, { approve: code, owner }),
-    deny: whom => askGateway(running, path, denialSchema, { deny: whom }),
+    deny: target => askGateway(running, path, denialSchema, { deny: target }),
   }
 }
 
-const decisions = { owner: 'owner', guest: 'may speak', denied: 'denied' } as const
+const decisions = { owner: 'owner', guest: 'guest', denied: 'denied' } as const
 
 function render({ requests, people }: PairingList, out: OutputStream): readonly string[] {
   const asking = requests.map(one => [one.code, calledBy(one), one.where, minutes(one.leftMs)])
   const known = people.map(one => [calledBy(one), decisions[one.as], new Date(one.since).toISOString().slice(0, 10)])
   return [
-    ...(asking.length === 0 ? ['Nobody asks to be let in.'] : table(['CODE', 'WHO', 'WHERE', 'GOOD FOR'], asking, out)),
+    ...(asking.length === 0 ? ['Nobody asks for access.'] : table(['CODE', 'WHO', 'WHERE', 'EXPIRES IN'], asking, out)),
     ...(known.length === 0 ? [] : ['', ...table(['WHO', 'IS', 'SINCE'], known, out)]),
   ]
 }

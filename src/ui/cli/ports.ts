@@ -1,16 +1,18 @@
-// What the command line needs from the rest of the program; main.ts hands it in.
+// What the command line needs from the rest of the program; passed in by main.ts.
+import type { ChatProbe } from '../../base/chat-module.ts'
+import type { Check } from '../../base/check.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
-import type { PairingDesk } from '../../base/pairing.ts'
-import type { SessionsDesk } from '../../base/sessions.ts'
+import type { PairingAdmin } from '../../base/pairing.ts'
+import type { SessionsAdmin } from '../../base/sessions.ts'
 
-/** Options as they were typed, by their camelCase name (`configDir`, `backend`, …); undefined: not given. */
+/** Options as typed, by their camelCase name (`configDir`, `backend`, …). Undefined if not given. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>
 
-/** Where a gateway answers. */
+/** The address of a gateway. */
 export interface Address {
-  /** `http://host:port`, without a slash at the end. */
+  /** `http://host:port`, without a trailing slash. */
   readonly url: string
   readonly token: string
 }
@@ -20,14 +22,14 @@ export interface Running extends Address {
 }
 
 interface Embedded extends Address {
-  /** Resolves when the gateway has ended: after the signal, or by itself when something broke. */
+  /** Resolves when the gateway has ended: after the signal, or because something failed. */
   readonly closed: Promise<void>
 }
 
 export interface ShownValue {
   readonly key: string
   readonly env: string
-  /** Secrets are masked already. Null: not set. */
+  /** Secrets are masked already. Null if not set. */
   readonly value: string | null
   readonly from: string
   readonly description: string
@@ -35,109 +37,96 @@ export interface ShownValue {
 
 export type ConfigReport =
   | { readonly ok: true; readonly values: readonly ShownValue[]; readonly warnings: readonly string[] }
-  /** Problems in plain words, one each: key, value, what is allowed. */
+  /** One text per problem: key, value, what is allowed. */
   | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] }
-
-/** One thing that `aetheel doctor` looked at. `off`: not there, and not needed. */
-export interface Check {
-  readonly name: string
-  readonly status: 'ok' | 'warn' | 'fail' | 'off'
-  /** What was found. Secrets are hidden already. */
-  readonly detail: string
-  /** What to do about it. */
-  readonly fix?: string
-}
 
 export type Finding =
   | { readonly type: 'check'; readonly check: Check }
-  /** What takes a moment, for whoever waits. */
+  /** A step that takes a moment, to show as progress. */
   | { readonly type: 'doing'; readonly what: string }
 
-/** What is kept on disk, opened while no gateway runs. */
-export type Kept<Desk> = Desk & { close(): Promise<void> }
+/** An admin API on the data on disk, opened while no gateway is running. */
+export type Kept<Admin> = Admin & { close(): Promise<void> }
 
 export interface FoundBackend {
   readonly name: string
   readonly runs: boolean
-  /** Null: there is nothing to log in to. False is no proof: some keep a login where nobody sees it. */
+  /** Null if there is no login. False is no proof: some programs keep their login where we cannot look. */
   readonly loggedIn: boolean | null
   readonly detail: string
-  /** How to install it, or to log in. */
+  /** How to install it or log in. */
   readonly fix: string
 }
 
-/** What `init` finds, and what it can do about it. */
+/** What `init` finds, and what it can write. */
 export interface Setup {
   readonly dir: string
-  /** What the configuration says already. Null: nothing. */
+  /** From the configuration. Null if not set. */
   readonly backend: string | null
   readonly owners: readonly string[]
   readonly discord: { readonly hasToken: boolean; readonly enabled: boolean }
-  /** The agent has an identity.md. */
+  /** There is an identity.md. */
   readonly named: boolean
   backends(signal: AbortSignal): Promise<readonly FoundBackend[]>
-  /** Asks Discord about this token, or the one that is set. */
-  bot(
-    token: string | null,
-    signal: AbortSignal,
-  ): Promise<{ readonly type: 'good' | 'bad-token' | 'unreachable'; readonly checks: readonly Check[] }>
-  /** A variable of the environment or of .env. */
+  /** Asks Discord about this token, or about the one that is set. */
+  bot(token: string | null, signal: AbortSignal): Promise<ChatProbe>
+  /** A variable from the environment or from .env. */
   variable(name: string): string | null
-  /** Rejects, in plain words, where the result would not load. */
+  /** Rejects with a readable message if the result would not load. */
   plan(choices: Choices): Promise<Plan>
 }
 
-/** Null: as it is. */
+/** Null leaves a setting unchanged. */
 export interface Choices {
   readonly backend: string | null
   readonly discordToken: string | null
   readonly discord: boolean
   readonly owner: string | null
   readonly name: string | null
-  /** Other commands are to find the folder without being told. */
+  /** Remember the folder in .env, so that other commands find it. */
   readonly rememberDir: boolean
 }
 
 export interface PlannedFile {
   readonly path: string
   readonly isNew: boolean
-  /** Line by line as a diff. Secrets are hidden already. */
+  /** A unified diff. Secrets are masked already. */
   readonly diff: string
-  /** Where the file as it was is kept. */
+  /** Where a copy of the old file is kept. */
   readonly copy: string | null
 }
 
 export interface Plan {
   readonly files: readonly PlannedFile[]
-  /** What stands in the way of a choice, such as a variable that wins over config.json. */
+  /** What overrides a choice, such as a variable that takes precedence over config.json. */
   readonly warnings: readonly string[]
-  /** All of it or nothing. `undo` leaves everything as it was. */
+  /** All files or none. `undo` restores everything. */
   write(): Promise<{ undo(): Promise<void> }>
 }
 
 /** The systemd user unit that runs this workspace. */
-export interface UnitDesk {
+export interface ServiceControl {
   readonly name: string
   readonly file: string
   readonly text: string
-  /** `foreign`: somebody else wrote it. */
+  /** `foreign`: not written by this program. */
   readonly there: 'no' | 'same' | 'other' | 'foreign'
-  /** From what is there to `text`. */
+  /** From the existing unit to `text`. */
   readonly diff: string
-  /** Mistakes of the configuration, with which it could not start. */
+  /** Mistakes in the configuration, with which it could not start. */
   readonly problems: readonly string[]
-  /** Variables that are set in this shell alone, and which systemd would not hand on. */
+  /** Variables set only in this shell, which systemd would not pass on. */
   readonly onlyHere: readonly string[]
-  /** The user's services go on after a logout, and start at boot. */
+  /** Whether the user's services keep running after logout, and start at boot. */
   readonly lingers: boolean
   write(): Promise<void>
   delete(): Promise<void>
-  /** `systemctl --user …`, bounded. Null: there is no systemctl. */
+  /** `systemctl --user …`, with a timeout. Null if there is no systemctl. */
   systemctl(...args: readonly string[]): Promise<{ readonly ok: boolean; readonly said: string } | null>
 }
 export interface KeptLog extends Pick<Logs, 'read'> {
   readonly dir: string
-  /** False: nothing was ever kept there. */
+  /** False if nothing was ever logged there. */
   any(): Promise<boolean>
 }
 
@@ -154,31 +143,31 @@ export type Edited =
   | { readonly type: 'failed'; readonly editor: string; readonly why: string }
 
 export interface CliPorts {
-  /** Runs the gateway until it is stopped; the exit code. */
+  /** Runs the gateway until it is stopped. Resolves with the exit code. */
   start(flags: Flags): Promise<number>
   /** The running gateway of this CONFIG_DIR. */
   find(flags: Flags): Promise<Running | null>
   /** A gateway inside this process, on a free port, with a quiet log; it leaves SIGINT to the command line. */
   embed(flags: Flags, signal: AbortSignal): Promise<Embedded>
-  /** Looks at all that a gateway needs; `live` also asks the backend. Ends early on the signal, and leaves nothing behind. */
+  /** Checks everything a gateway needs; `live` also asks the backend. Ends early on the signal, and leaves nothing behind. */
   doctor(flags: Flags, live: boolean, signal: AbortSignal): AsyncIterable<Finding>
-  /** These four are of this CONFIG_DIR while no gateway runs. They reject, in plain words, where none has ever run. */
-  pairing(flags: Flags): Promise<Kept<PairingDesk>>
+  /** These four read the data of this CONFIG_DIR while no gateway is running. They reject with a readable message if none has ever run. */
+  pairing(flags: Flags): Promise<Kept<PairingAdmin>>
   jobs(flags: Flags): Promise<Kept<Jobs>>
-  sessions(flags: Flags): Promise<Kept<SessionsDesk>>
+  sessions(flags: Flags): Promise<Kept<SessionsAdmin>>
   memory(flags: Flags): Promise<Kept<MemorySearch & MemoryLog>>
-  /** Rejects, in plain words, while the configuration has mistakes. */
+  /** Rejects with a readable message while the configuration has mistakes. */
   setup(flags: Flags): Promise<Setup>
-  /** Rejects, in plain words, where there are no such units. */
-  unit(flags: Flags): Promise<UnitDesk>
+  /** Rejects with a readable message on platforms without such units. */
+  unit(flags: Flags): Promise<ServiceControl>
   config(flags: Flags): Promise<ConfigReport>
-  /** Writes config.json unless there is one, or with `force` also then; `copy` is what was there. */
+  /** Writes config.json if there is none, or in any case with `force`; `copy` is where the old file is kept. */
   initConfig(flags: Flags, force: boolean): Promise<InitialConfig>
-  /** Has config.json edited by whoever sits there, in their editor; makes it first where there is none. */
+  /** Opens config.json in the user's editor; creates it first if there is none. */
   editConfig(flags: Flags): Promise<InitialConfig & { readonly edited: Edited }>
-  /** The log of this CONFIG_DIR, whether a gateway runs or not. */
+  /** The log of this CONFIG_DIR, whether a gateway is running or not. */
   logs(flags: Flags): Promise<KeptLog>
-  /** Writes the example workspace, except what is there already. Names are relative to `dir`. */
+  /** Writes the example workspace, but no file that exists already. Names are relative to `dir`. */
   initExample(flags: Flags): Promise<{
     readonly dir: string
     readonly written: readonly string[]

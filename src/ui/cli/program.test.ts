@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import { noPairing } from '../../../test/fakes/no-pairing.ts'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { type FakeTerminal, fakeTerminal } from '../../../test/fakes/terminal.ts'
-import type { PairingDesk } from '../../base/pairing.ts'
+import type { PairingAdmin } from '../../base/pairing.ts'
 
 import { runCli } from './index.ts'
 import type { CliPorts, ConfigReport, Edited, Flags, Running } from './ports.ts'
@@ -97,25 +97,24 @@ test('the help as a whole', async () => {
       -h, --help             show help
 
     Commands:
-      init                   set it up: asks who answers, about Discord and its
-                             owner, writes that down, and proves it with a turn
+      init                   set it up: asks about the backend, Discord and the
+                             owner, writes the configuration, and tests it with a
+                             turn
       start                  run the gateway until Ctrl-C (the default command)
-      status                 how the running gateway does, and the links to its
-                             pages (exit 0: ready)
-      chat                   ask once, or without a text talk at the terminal
-      pair                   who may speak: see who asks, let them in or turn them
-                             away
-      cron                   jobs: what the agent does at its times
-      sessions               which session each conversation goes on in
-      memory                 what is remembered, and how it changed
-      logs                   what the gateway has logged, the newest last; also of
-                             one that does not run any more
-      config                 look at the configuration, check it, edit it, write a
+      status                 show the status of the running gateway, and the links
+                             to its pages (exit 0: ready)
+      chat                   ask once, or without a text chat at the terminal
+      pair                   who has access: list requests, approve or deny them
+      cron                   jobs: what the agent does on a schedule
+      sessions               which session each conversation continues
+      memory                 search the memory, and review its changes
+      logs                   show the log, newest last; also while the gateway is
+                             not running
+      config                 show the configuration, check it, edit it, or write a
                              first file
-      doctor                 look at all that is needed, and say what to do about
+      doctor                 check everything that is needed, and say how to fix
                              what is missing
-      service                let systemd run the gateway for you, from login or boot
-                             on
+      service                let systemd run the gateway, from login or boot on
       completion             print a script that completes commands and options when
                              TAB is pressed
       help                   show help for a command
@@ -136,6 +135,8 @@ test('aetheel alone is aetheel start, with its options', async () => {
   expect((await run([])).started).toEqual([{}])
   expect((await run(['--port', '8090', '--config-dir', 'here'])).started).toEqual([{ port: '8090', configDir: 'here' }])
   expect((await run(['--config-dir', 'here'])).started).toEqual([{ configDir: 'here' }])
+  expect((await run(['--claude', '--model', 'opus'])).started).toEqual([{ backend: 'claude', model: 'opus' }])
+  expect((await run(['start', '--test'])).started).toEqual([{ backend: 'echo' }])
   expect((await run(['start', '--backend', 'codex', '--model', 'm', '--log', 'debug'])).started).toEqual([
     { backend: 'codex', model: 'm', log: 'debug' },
   ])
@@ -147,12 +148,18 @@ test('the exit code is that of the gateway', async () => {
 
 test.each([
   [['help', 'strat'], "aetheel: unknown command 'strat'\n(Did you mean start?)"],
-  [['memory', 'undo', 'x'], "aetheel: 'x' is no id. It is a number;"],
+  [['memory', 'undo', 'x'], "aetheel: 'x' is not a valid id. It is a number;"],
   [['strat'], "aetheel: unknown command 'strat'\n(Did you mean start?)"],
   [['start', '--prot', '1'], "aetheel: unknown option '--prot'\n(Did you mean --port?)"],
   [['config', 'shwo'], "aetheel: unknown command 'shwo'\n(Did you mean show?)"],
   [['start', '--port'], "aetheel: option '--port <number>' argument missing"],
   [['pair', 'approve'], "aetheel: missing required argument 'code'"],
+  [['start', '--claude', '--test'], "aetheel: option '--claude' cannot be used with option '--test'"],
+  [
+    ['start', '--backend', 'pi', '--claude'],
+    "aetheel: option '--claude' cannot be used with option '--backend <name>'",
+  ],
+  [['start', '--test', '--backend', 'pi'], "aetheel: option '--test' cannot be used with option '--backend <name>'"],
   [['start', 'now'], "aetheel: too many arguments for 'start'"],
   [['chat', '--conversation', 'a/b', 'hi'], 'Allowed are 1 to 64 letters'],
 ])('a slip of the hand is told, with what was meant, and exits with 2: %j', async (args, words) => {
@@ -208,7 +215,7 @@ test('config check says what is wrong, each on a line, and exits with 1', async 
 })
 
 test('config check of a good one exits with 0', async () => {
-  expect(await run(['config', 'check'])).toMatchObject({ code: 0, out: 'The configuration is good.\n' })
+  expect(await run(['config', 'check'])).toMatchObject({ code: 0, out: 'The configuration is valid.\n' })
 })
 
 test('config init says where, and that it left an existing file alone', async () => {
@@ -221,9 +228,9 @@ test('config init says where, and that it left an existing file alone', async ()
   })
   expect(await run(['config', 'init'], { initConfig })).toMatchObject({
     code: 0,
-    out: expect.stringMatching(/^There is one already, left as it is: \/somewhere\/config\.json\n.*--force/),
+    out: expect.stringMatching(/^It exists already and was not changed: \/somewhere\/config\.json\n.*--force/),
   })
-  expect((await run(['config', 'init', '--force'], { initConfig })).out).toContain(`kept in: ${path}.old`)
+  expect((await run(['config', 'init', '--force'], { initConfig })).out).toContain(`kept as: ${path}.old`)
   expect(JSON.parse((await run(['config', 'init', '--force', '--json'], { initConfig })).out)).toEqual({
     ...{ path, created: true, copy: `${path}.old` },
   })
@@ -234,18 +241,20 @@ test('config edit says what is wrong afterwards, or that nobody could edit', asy
     editConfig: async () => ({ path: '/x/config.json', created: false, copy: null, edited: how }),
   })
   expect(await run(['config', 'edit'], edited({ type: 'edited' }))).toMatchObject({
-    ...{ code: 0, out: 'The configuration is good. It counts from the next start on.\n' },
+    ...{ code: 0, out: 'The configuration is valid. It takes effect with the next start.\n' },
   })
   const find = async () => ({ pid: 1, url: 'http://127.0.0.1:1', token: 't' })
-  expect((await run(['config', 'edit'], { ...edited({ type: 'edited' }), find })).out).toContain('reads it by itself')
+  expect((await run(['config', 'edit'], { ...edited({ type: 'edited' }), find })).out).toContain(
+    'reloads it automatically',
+  )
   const bad: ConfigReport = { ok: false, problems: ['http.port: "x"; must be a number'], warnings: [] }
   const wrong = await run(['config', 'edit'], { ...edited({ type: 'edited' }), config: async () => bad })
   expect(wrong.code).toBe(1)
-  expect(wrong.err).toMatch(/http\.port: "x"[\s\S]*\/x\/config\.json is as you left it/)
+  expect(wrong.err).toMatch(/http\.port: "x"[\s\S]*\/x\/config\.json is saved as you left it/)
   for (const [how, words] of [
     [{ type: 'no-terminal' }, 'no terminal for an editor here. Edit /x/config.json'],
     [{ type: 'no-editor' }, 'EDITOR='],
-    [{ type: 'failed', editor: 'ed', why: 'it was not found' }, 'editor ed did not do its work: it was not found'],
+    [{ type: 'failed', editor: 'ed', why: 'it was not found' }, 'editor ed failed: it was not found'],
   ] as const) {
     const { code, err } = await run(['config', 'edit'], edited(how))
     expect([code, err]).toEqual([1, expect.stringContaining(words)])
@@ -266,7 +275,11 @@ async function statusServer(answer: string, status = 200): Promise<Running> {
 }
 
 const events = { received: 12, answered: 6, waiting: 2, running: 1, refused: 2, failed: 1 }
-const ready = { ready: true, pid: 77, backend: 'echo', uptimeMs: 3_725_000, rssBytes: 73_400_000, events, more: [1] }
+const deliveries = { sent: 6, failed: 2, waiting: 3, delayed: 1 }
+const ready = {
+  ...{ ready: true, pid: 77, backend: 'echo', uptimeMs: 3_725_000, rssBytes: 73_400_000 },
+  ...{ events, deliveries, more: [1] },
+}
 
 test('status shows on one screen how it is, the sum of the events and the links', async () => {
   const running = await statusServer(JSON.stringify(ready))
@@ -279,13 +292,21 @@ test('status shows on one screen how it is, the sum of the events and the links'
     '  memory   73 MB',
     '  process  77',
     '  events   12 received = 6 answered + 2 waiting + 1 running + 2 refused + 1 failed',
+    '  outbox   3 waiting to be delivered (1 failed before and is retried), 2 not delivered',
     `  control  ${running.url}/?token=s3cret%26more`,
     `  chat     ${running.url}/chat?token=s3cret%26more`,
     '',
   ])
 })
 
-test('status says when the sum does not come out', async () => {
+test('status names the backends that could not answer lately', async () => {
+  const resting = [{ backend: 'claude', why: 'not-logged-in', until: 1 }]
+  const running = await statusServer(JSON.stringify({ ...ready, resting }))
+  const { out } = await run(['status'], { find: async () => running })
+  expect(out).toMatch(/cooldown +claude \(not logged in\)\n/)
+})
+
+test('status says when the sum does not add up', async () => {
   const running = await statusServer(JSON.stringify({ ...ready, events: { ...events, answered: 5 } }))
   const { out } = await run(['status'], { find: async () => running })
   expect(out).toContain('12 received ≠ 5 answered + 2 waiting + 1 running + 2 refused + 1 failed (1 unaccounted for)')
@@ -331,7 +352,7 @@ test('chat with nothing to say is a usage error', async () => {
 
 const eve = { chat: 'discord', user: '66', name: 'Eve' }
 const closed: string[] = []
-const desk = (given: Partial<PairingDesk> = {}) => ({
+const admin = (given: Partial<PairingAdmin> = {}) => ({
   pairing: async () => ({
     ...noPairing,
     ...given,
@@ -341,7 +362,7 @@ const desk = (given: Partial<PairingDesk> = {}) => ({
   }),
 })
 
-test('pair list shows who asks and who is known; nobody is said, too', async () => {
+test('pair list shows requests and decisions, or that there are none', async () => {
   const list = async () => ({
     requests: [{ ...eve, code: 'K7QM-4XWD', where: '#general of Our Server', leftMs: 3_000_000 }],
     people: [
@@ -349,10 +370,10 @@ test('pair list shows who asks and who is known; nobody is said, too', async () 
       { chat: 'slack', user: 'U2', name: '', as: 'denied' as const, since: Date.UTC(2026, 0, 3) },
     ],
   })
-  const { code, out } = await run(['pair', 'list'], desk({ list }))
+  const { code, out } = await run(['pair', 'list'], admin({ list }))
   expect(code).toBe(0)
   expect(out.split('\n')).toEqual([
-    'CODE       WHO               WHERE                   GOOD FOR',
+    'CODE       WHO               WHERE                   EXPIRES IN',
     'K7QM-4XWD  Eve (discord:66)  #general of Our Server  50 minutes',
     '',
     'WHO                 IS      SINCE',
@@ -360,18 +381,18 @@ test('pair list shows who asks and who is known; nobody is said, too', async () 
     'slack:U2            denied  2026-01-03',
     '',
   ])
-  expect(JSON.parse((await run(['pair', 'list', '--json'], desk({ list }))).out)).toEqual(await list())
-  expect((await run(['pair', 'list'], desk())).out).toBe('Nobody asks to be let in.\n')
+  expect(JSON.parse((await run(['pair', 'list', '--json'], admin({ list }))).out)).toEqual(await list())
+  expect((await run(['pair', 'list'], admin())).out).toBe('Nobody asks for access.\n')
   expect(closed).toHaveLength(3)
 })
 
-test.each<[string, readonly string[], Partial<PairingDesk>, number, string]>([
+test.each<[string, readonly string[], Partial<PairingAdmin>, number, string]>([
   [
     'approved',
     ['approve', 'k7qm4xwd'],
     { approve: async (_, owner) => ({ type: 'approved', person: eve, owner }) },
     0,
-    'Eve (discord:66) may speak now, as a guest',
+    'Eve (discord:66) is a guest of this gateway now',
   ],
   [
     'approved as owner',
@@ -400,11 +421,11 @@ test.each<[string, readonly string[], Partial<PairingDesk>, number, string]>([
     ['deny', 'discord:66'],
     { deny: async () => ({ type: 'denied', person: eve }) },
     0,
-    'Eve (discord:66) may not speak',
+    'Eve (discord:66) is denied',
   ],
   ['nobody to deny', ['deny', 'X'], {}, 1, 'aetheel: There is no such code, and nobody of this name'],
 ])('pair says what became of it: %s', async (_name, args, given, code, words) => {
-  const ran = await run(['pair', ...args], desk(given))
+  const ran = await run(['pair', ...args], admin(given))
   expect(ran.code).toBe(code)
   expect(code === 0 ? ran.out : ran.err).toContain(words)
   expect(code === 0 ? ran.err : ran.out).toBe('')

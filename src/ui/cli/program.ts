@@ -1,12 +1,12 @@
-// The commands and their options. Each command's code is loaded when it is called.
-import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError } from 'commander'
+// The commands and their options. The code of a command is loaded when it is called.
+import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError, Option } from 'commander'
+import { addCron, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
 import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
-import { addCron, addLogs, addMemory, addPair, addSessions } from './desk-commands.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import { addCompletion, addDoctor, addInit, addService } from './setup-commands.ts'
 import { paintFor, type Terminal } from './terminal.ts'
 
-/** What goes wrong beside the words of the command line is thrown. */
+/** Usage errors become exit code 2; everything else is thrown. */
 export async function runProgram(
   args: readonly string[],
   ports: CliPorts,
@@ -24,7 +24,7 @@ export async function runProgram(
   }
 }
 
-/** `ended` is told the exit code of the command that ran. */
+/** `ended` receives the exit code of the command that ran. */
 export function buildProgram(
   ports: CliPorts,
   terminal: Terminal,
@@ -68,38 +68,46 @@ export function buildProgram(
   addDoctor(making)
   addService(making)
   addCompletion(making)
-  sayWhereHelpIs(program, 'npx aetheel')
+  pointToHelp(program, 'npx aetheel')
   return program
 }
 
-/** After every slip of the hand: the help of the command it was about. */
-function sayWhereHelpIs(command: Command, words: string): void {
+/** After every usage error: how to get the help of that command. */
+function pointToHelp(command: Command, words: string): void {
   command.showHelpAfterError(`"${words} --help" shows how.`)
-  for (const below of command.commands) sayWhereHelpIs(below, `${words} ${below.name()}`)
+  for (const below of command.commands) pointToHelp(below, `${words} ${below.name()}`)
 }
 
 function addStart(program: Command, ports: CliPorts, action: Action): void {
   const start = program
     .command('start')
     .description('run the gateway until Ctrl-C (the default command)')
-    .addOption(backendOption('who answers; echo repeats what you write'))
-    .option('--model <name>', 'the model the backend is to use')
+    .addOption(backendOption('the backend that answers; echo repeats what you write'))
+    .addOption(new Option('--claude', 'the same as --backend claude').conflicts(['backend', 'test']))
+    .addOption(new Option('--test', 'try it without an agent: the same as --backend echo').conflicts(['backend']))
+    .option('--model <name>', 'the model to use')
     .option('--discord', 'connect to Discord')
     .option('--webchat', 'serve WebChat, which is always on')
-    .option('--port <number>', 'where the chat page and the API are served')
-    .addOption(levelOption('what is logged: this and worse'))
-    .action(action(flags => ports.start(flags)))
+    .option('--port <number>', 'the port of the chat page and the API')
+    .addOption(levelOption('log this level and above'))
+    .action(action(({ claude, test, ...flags }) => ports.start({ ...flags, ...backendFor(claude, test) })))
   examples(start, [
     'npx aetheel start',
+    'npx aetheel start --test                # repeats what you write',
     'npx aetheel start --backend claude --model opus',
     'npx aetheel start --config-dir ~/aetheel --port 8090 --log debug',
   ])
 }
 
+function backendFor(claude: Flags[string], test: Flags[string]): Flags {
+  if (claude === true) return { backend: 'claude' }
+  return test === true ? { backend: 'echo' } : {}
+}
+
 function addStatus(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
   const status = program
     .command('status')
-    .description('how the running gateway does, and the links to its pages (exit 0: ready)')
+    .description('show the status of the running gateway, and the links to its pages (exit 0: ready)')
     .option('--json', 'as JSON, as the gateway gave it')
     .action(
       action(async flags => {
@@ -113,9 +121,9 @@ function addStatus(program: Command, ports: CliPorts, terminal: Terminal, action
 function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
   const command = program
     .command('chat')
-    .description('ask once, or without a text talk at the terminal')
+    .description('ask once, or without a text chat at the terminal')
     .argument('[text...]', 'what to say; piped input is added to it')
-    .option('--conversation <id>', 'go on with this conversation', conversationId, 'terminal')
+    .option('--conversation <id>', 'continue this conversation', conversationId, 'terminal')
     .option('--json', 'print {id, conversation, text, ok} when it is answered')
     .action(
       action(async (flags, words) => {
@@ -135,7 +143,7 @@ function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: 
 function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
   const config = program
     .command('config')
-    .description('look at the configuration, check it, edit it, write a first file')
+    .description('show the configuration, check it, edit it, or write a first file')
   const load = () => import('./config.ts')
   const show = config
     .command('show')
@@ -144,18 +152,18 @@ function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action
     .action(action(async flags => (await load()).showConfig(ports, terminal, flags, flags.json === true)))
   const check = config
     .command('check')
-    .description('say what is wrong with it (exit 1) or that it is good (exit 0)')
+    .description('report mistakes (exit 1), or that it is valid (exit 0)')
     .option('--json', 'as {ok, problems, warnings}')
     .action(action(async flags => (await load()).checkConfig(ports, terminal, flags, flags.json === true)))
   const init = config
     .command('init')
     .description('write config.json with every option at its default; an existing one is left alone')
-    .option('--force', 'write it anew all the same; the old one is kept beside it')
+    .option('--force', 'overwrite it; a copy of the old file is kept')
     .option('--json', 'as {path, created, copy}')
     .action(action(async flags => (await load()).initConfig(ports, terminal, flags, flags.json === true)))
   const edit = config
     .command('edit')
-    .description('open config.json in your editor (VISUAL, EDITOR), then say what is wrong with it')
+    .description('open config.json in your editor (VISUAL, EDITOR), then check it')
     .action(action(async flags => (await load()).editConfig(ports, terminal, flags)))
   examples(config, [
     'npx aetheel config show',
@@ -173,27 +181,27 @@ function addConfig(program: Command, ports: CliPorts, terminal: Terminal, action
   ])
 }
 
-/** The same rule as at the gateway's door, so that a slip of the hand is told at once. */
+/** The same rule as in the gateway, so that a typo is reported immediately. */
 function conversationId(id: string): string {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(id)) return id
   throw new InvalidArgumentError('Allowed are 1 to 64 letters, digits, dots, dashes and underscores.')
 }
 
 /**
- * `aetheel --port 1` is `aetheel start --port 1`. Not by commander's default command: that would take a mistyped command
+ * `aetheel --port 1` means `aetheel start --port 1`. Not with commander's default command: that would take a mistyped command
  * for an argument of start instead of asking "did you mean".
  */
 function startByDefault(program: Command, args: readonly string[]): readonly string[] {
   const { operands, unknown } = program.parseOptions([...args])
   const [first, about] = operands
-  // Commander would show all of the help, without a word about why.
+  // Commander would print the whole help without saying why.
   if (first === 'help' && about !== undefined && ![...program.commands.map(one => one.name()), first].includes(about))
     return [about]
   const helpWanted = unknown.some(word => word === '-h' || word === '--help')
   return operands.length === 0 && !helpWanted ? ['start', ...args] : args
 }
 
-/** Narrow terminals too: a long term would keep everything beside it from being wrapped. */
+/** For narrow terminals too: a long term would keep the descriptions from being wrapped. */
 const helpFor = ({ stdout }: Terminal): HelpConfiguration => ({
   showGlobalOptions: true,
   minWidthToWrap: 24,
@@ -219,4 +227,4 @@ function outputTo({ stdout, stderr }: Terminal) {
 const inOurWords = (text: string): string =>
   text
     .replace(/^error: /, 'aetheel: ')
-    .replace(/command-argument value '(.*?)' is invalid for argument '([^']*)'\./s, "'$1' is no $2.")
+    .replace(/command-argument value '(.*?)' is invalid for argument '([^']*)'\./s, "'$1' is not a valid $2.")

@@ -1,4 +1,4 @@
-// Questions at the terminal, one after the other. Ctrl-C and the end of the input leave: `Left` is thrown.
+// Questions at the terminal, one after the other. Ctrl-C and the end of the input throw `Left`.
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import type { Terminal } from './terminal.ts'
@@ -8,14 +8,14 @@ export class Left extends Error {
 }
 
 export interface Questions {
-  /** What was typed, without blanks around it; the usual answer on Enter alone. */
+  /** The trimmed input, or the default on Enter. */
   ask(question: string, usual: string): Promise<string>
-  /** The same, without showing what is typed. */
+  /** The same, without echoing the input. */
   askSecret(question: string): Promise<string>
   confirm(question: string): Promise<boolean>
 }
 
-export function openQuestions(terminal: Terminal): Questions {
+export function createQuestions(terminal: Terminal): Questions {
   const ask = async (question: string, usual: string) => (await answerTo(terminal, question, false)) || usual
   return {
     ask: (question, usual) => ask(usual === '' ? `${question} ` : `${question} [${usual}] `, usual),
@@ -31,7 +31,7 @@ export function openQuestions(terminal: Terminal): Questions {
   }
 }
 
-/** An interface for each question: between them Ctrl-C is again the terminal's. */
+/** A new interface for each question: between them Ctrl-C goes to the terminal again. */
 async function answerTo({ stdin, stderr }: Terminal, question: string, secret: boolean): Promise<string> {
   let silent = false
   const output = new Writable({

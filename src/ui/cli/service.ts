@@ -1,8 +1,8 @@
 // `aetheel service`: lets systemd run the gateway, says what was done, and how to undo it.
 import { setTimeout } from 'node:timers/promises'
-import { whereOf } from './desk.ts'
 import { renderDiff } from './diff.ts'
-import type { CliPorts, Flags, UnitDesk } from './ports.ts'
+import { whereOf } from './gateway-client.ts'
+import type { CliPorts, Flags, ServiceControl } from './ports.ts'
 import { aligned, paintFor, type Terminal, withoutControls } from './terminal.ts'
 
 export async function installService(ports: CliPorts, terminal: Terminal, flags: Flags): Promise<number> {
@@ -17,7 +17,7 @@ export async function installService(ports: CliPorts, terminal: Terminal, flags:
   if ((unit.there === 'other' || unit.there === 'foreign') && flags.force !== true) {
     const paint = paintFor(terminal.stderr)
     const lines = [
-      `aetheel: ${unit.file} is there already and says something else:`,
+      `aetheel: ${unit.file} exists already and differs:`,
       '',
       ...renderDiff(unit.diff, paint),
       '',
@@ -26,13 +26,23 @@ export async function installService(ports: CliPorts, terminal: Terminal, flags:
     terminal.stderr.write(`${lines.join('\n')}\n`)
     return 1
   }
+  const obstacle = await whyNoSystemd(unit)
+  if (obstacle !== null) {
+    const next = [obstacle, printHint]
+    if (flags.json === true) {
+      const done = { file: unit.file, unit: 'not written', enabled: false, running: false }
+      terminal.stdout.write(`${JSON.stringify({ ...done, next }, null, 2)}\n`)
+    }
+    for (const line of ['Nothing was written.', ...next]) say(line)
+    return 1
+  }
   const active = (await unit.systemctl('is-active', unit.name))?.ok === true
   const running = await ports.find(whereOf(flags))
-  // One that somebody started by hand: a second one would not get the workspace.
+  // A gateway started by hand: a second one could not use the workspace.
   const beside = running && !active ? running.pid : null
   const changed = unit.there !== 'same'
   if (changed) await unit.write()
-  say(`${changed ? 'Written' : 'There already'}: ${unit.file}`)
+  say(`${changed ? 'Written' : 'Unchanged'}: ${unit.file}`)
   const set = await setUp(unit, beside === null, changed && active)
   const answers = set.ok && beside === null && (await cameUp(ports, flags))
   if (set.ok) say(beside !== null ? 'systemd will run it.' : answers ? 'systemd runs it.' : 'systemd has started it.')
@@ -52,7 +62,21 @@ export async function installService(ports: CliPorts, terminal: Terminal, flags:
   return 0
 }
 
-/** Whether it answers, within the time that a start takes on a slow machine. */
+/** Null if this user's systemd answers. Otherwise what is wrong, and what to do instead. */
+async function whyNoSystemd({ systemctl }: ServiceControl): Promise<string | null> {
+  const probe = await systemctl('show-environment')
+  if (probe === null) return `There is no systemd here: no systemctl on the PATH. ${instead}`
+  if (probe.ok) return null
+  const said = `"systemctl --user show-environment" failed: ${probe.said.replace(/\s+/g, ' ')}`
+  if (/not been booted with systemd/i.test(probe.said)) return `${said}. This machine does not run systemd. ${instead}`
+  return `${said}. There is no systemd session of this user here. ${noBusHelp}, and then install again.`
+}
+
+const instead =
+  'Start the gateway with "npx aetheel start", or have another supervisor run that (OpenRC, runit, pm2, a container).'
+const printHint = '"npx aetheel service install --print" shows the unit.'
+
+/** Whether it answers within the time that a start takes on a slow machine. */
 async function cameUp(ports: CliPorts, flags: Flags): Promise<boolean> {
   for (let attempt = 0; attempt < 10; attempt++) {
     if (await ports.find(whereOf(flags))) return true
@@ -61,17 +85,18 @@ async function cameUp(ports: CliPorts, flags: Flags): Promise<boolean> {
   return false
 }
 
-const silentYet = ({ name }: UnitDesk) => `It does not answer yet; if it stays so: journalctl --user -u ${name} -n 20`
+const silentYet = ({ name }: ServiceControl) =>
+  `It does not answer yet. If it stays that way: journalctl --user -u ${name} -n 20`
 
-const afterwards = ({ name }: UnitDesk) => [
-  ['npx aetheel service status', 'how it does'],
+const afterwards = ({ name }: ServiceControl) => [
+  ['npx aetheel service status', 'shows its status'],
   [`journalctl --user -u ${name} -f`, 'its log'],
-  ['npx aetheel service remove', 'undoes all of it'],
+  ['npx aetheel service remove', 'removes it again'],
 ]
 
 type Speak = (line: string) => void
 
-/** With --json the words are among the data. */
+/** With --json these lines are part of the data. */
 const speaker =
   ({ stdout }: Terminal, flags: Flags): Speak =>
   line => {
@@ -84,41 +109,34 @@ interface SetUp {
   readonly next: readonly string[]
 }
 
-async function setUp({ name, systemctl }: UnitDesk, now: boolean, again: boolean): Promise<SetUp> {
+async function setUp({ name, systemctl }: ServiceControl, now: boolean, again: boolean): Promise<SetUp> {
   const steps: string[][] = [
     ['daemon-reload'],
     ['enable', ...(now ? ['--now'] : []), name],
-    // One that runs already goes on by the old unit.
+    // A running one still uses the old unit.
     ...(again ? [['restart', name]] : []),
   ]
   const byHand = (from: number) => steps.slice(from).map(step => `  systemctl --user ${step.join(' ')}`)
   for (const [i, step] of steps.entries()) {
     const done = await systemctl(...step)
-    if (done === null) return { ok: false, next: ['There is no systemctl on the PATH. To run it, type:', ...byHand(0)] }
-    if (!done.ok)
-      return {
-        ok: false,
-        next: [
-          `"systemctl --user ${step.join(' ')}" failed: ${done.said.replace(/\s+/g, ' ')}`,
-          ...(noBus.test(done.said) ? [`There is no systemd session of this user here. ${noBusHelp}`] : []),
-          ...['Then go on with:', ...byHand(i)],
-        ],
-      }
+    if (done?.ok) continue
+    const said = done === null ? 'systemctl is gone' : done.said.replace(/\s+/g, ' ')
+    const failed = `"systemctl --user ${step.join(' ')}" failed: ${said}`
+    return { ok: false, next: [failed, 'When that is fixed, continue with:', ...byHand(i)] }
   }
   return { ok: true, next: [] }
 }
 
-const noBus = /connect to bus|No medium found|DBUS_SESSION_BUS_ADDRESS|XDG_RUNTIME_DIR/i
-const noBusHelp = 'Log in as the user itself (not by su or sudo), or type: loginctl enable-linger'
+const noBusHelp = 'Log in as the user itself (not by su or sudo), or run: loginctl enable-linger'
 
-function whatElse({ name, onlyHere, lingers }: UnitDesk, beside: number | null, set: boolean): readonly string[] {
+function whatElse({ name, onlyHere, lingers }: ServiceControl, beside: number | null, set: boolean): readonly string[] {
   return [
     ...(beside === null
       ? []
       : [`A gateway runs here already (process ${beside}). Stop it, then: systemctl --user start ${name}`]),
     ...(onlyHere.length === 0
       ? []
-      : [`Set in this shell alone, so the service does not see it: ${onlyHere.join(', ')}. Put it into .env.`]),
+      : [`Set only in this shell, so the service does not see it: ${onlyHere.join(', ')}. Put it into .env.`]),
     ...(lingers || !set
       ? []
       : ['It stops when you log out. To keep it running, and to start it at boot: loginctl enable-linger']),
@@ -139,7 +157,7 @@ export async function removeService(ports: CliPorts, terminal: Terminal, flags: 
   }
   if (unit.there === 'foreign' && flags.force !== true)
     throw new Error(
-      `${unit.file} was not made by this program. "npx aetheel service remove --force" deletes it all the same.`,
+      `${unit.file} was not made by this program. "npx aetheel service remove --force" deletes it anyway.`,
     )
   const disabled = await unit.systemctl('disable', '--now', unit.name)
   await unit.delete()
@@ -177,10 +195,10 @@ export async function showService(ports: CliPorts, terminal: Terminal, flags: Fl
   return runs ? 0 : 1
 }
 
-const units: Readonly<Record<UnitDesk['there'], (file: string) => string>> = {
+const units: Readonly<Record<ServiceControl['there'], (file: string) => string>> = {
   no: () => 'none; "npx aetheel service install" writes one',
   same: file => file,
   other: file =>
-    `${file}, which is not as one made here and now would be; "npx aetheel service install" shows how it differs`,
+    `${file}, which differs from what would be written now; "npx aetheel service install" shows the difference`,
   foreign: file => `${file}, which was not made by this program`,
 }

@@ -1,4 +1,4 @@
-// The commands by which it is set up and looked after: init, doctor, service, completion.
+// The commands for setup and maintenance: init, doctor, service, completion.
 import { Argument } from 'commander'
 import { backendOption, examples, type Making, shells } from './command.ts'
 
@@ -6,13 +6,13 @@ export function addInit({ program, ports, terminal, action, version }: Making): 
   const init = program
     .command('init')
     .description(
-      'set it up: asks who answers, about Discord and its owner, writes that down, and proves it with a turn',
+      'set it up: asks about the backend, Discord and the owner, writes the configuration, and tests it with a turn',
     )
-    .addOption(backendOption('who answers; else the first that is found'))
-    .option('--discord-token-env <name>', 'the variable that holds the token of the Discord bot; it is kept in .env')
+    .addOption(backendOption('the backend that answers (default: the first one found)'))
+    .option('--discord-token-env <name>', 'the variable that holds the Discord bot token; it is saved in .env')
     .option('--owner <id>', 'the Discord user id of the owner, or: later')
     .option('--name <name>', 'what the agent is called')
-    .option('--yes', 'ask nothing: take these options, and for the rest what is found')
+    .option('--yes', 'ask nothing: use these options, and what is found for the rest')
     .option('--no-turn', 'do not ask the agent for a first answer')
     .option('--example', 'only write an example workspace: a briefing, a heartbeat, a webhook, a sub-agent')
     .option('--json', 'as {dir, backend, owner, discord, files, warnings, live}; with --example {dir, written, kept}')
@@ -34,9 +34,9 @@ export function addInit({ program, ports, terminal, action, version }: Making): 
 export function addDoctor({ program, ports, terminal, action, version }: Making): void {
   const doctor = program
     .command('doctor')
-    .description('look at all that is needed, and say what to do about what is missing')
+    .description('check everything that is needed, and say how to fix what is missing')
     .option('--live', 'ask the backend for a real answer as well')
-    .addOption(backendOption('as if this one were chosen'))
+    .addOption(backendOption('check as if this backend were chosen'))
     .option('--json', 'as {ok, checks: [{name, status, detail, fix}]}')
     .action(
       action(async flags => {
@@ -53,19 +53,19 @@ export function addDoctor({ program, ports, terminal, action, version }: Making)
 }
 
 export function addService({ program, ports, terminal, action }: Making): void {
-  const service = program.command('service').description('let systemd run the gateway for you, from login or boot on')
+  const service = program.command('service').description('let systemd run the gateway, from login or boot on')
   const load = () => import('./service.ts')
   const install = service
     .command('install')
     .description('write a systemd user unit for this workspace, enable and start it; says how to undo it')
     .option('--print', 'print the unit and do nothing')
-    .option('--force', 'replace a unit of other content')
+    .option('--force', 'replace a unit with other content')
     .option('--json', 'as {file, unit, enabled, running, next}')
     .action(action(async flags => (await load()).installService(ports, terminal, flags)))
   const remove = service
     .command('remove')
     .description('stop and disable it, and delete the unit')
-    .option('--force', 'also one that was not made by this program')
+    .option('--force', 'even if it was not made by this program')
     .option('--json', 'as {file, removed, next}')
     .action(action(async flags => (await load()).removeService(ports, terminal, flags)))
   const status = service

@@ -1,4 +1,4 @@
-// `aetheel status`: what the running gateway says about itself.
+// `aetheel status`: prints the status of the running gateway.
 import * as v from 'valibot'
 import { ask } from './http.ts'
 import type { Address, CliPorts, Flags, Running } from './ports.ts'
@@ -21,6 +21,14 @@ const statusSchema = v.object({
     refused: count,
     failed: count,
   }),
+  trouble: v.fallback(v.nullable(v.string()), null),
+  notes: v.fallback(v.array(v.string()), []),
+  deliveries: v.fallback(v.object({ waiting: count, delayed: count, failed: count }), {
+    waiting: 0,
+    delayed: 0,
+    failed: 0,
+  }),
+  resting: v.fallback(v.array(v.object({ backend: v.string(), why: v.string(), until: v.number() })), []),
   budget: v.fallback(
     v.nullable(
       v.object({
@@ -34,7 +42,7 @@ const statusSchema = v.object({
 })
 type Status = v.InferOutput<typeof statusSchema>
 
-/** Exit code 0 means: it is there and ready. */
+/** Exit code 0 means that it is running and ready, and can accept messages. */
 export async function showStatus(ports: CliPorts, terminal: Terminal, flags: Flags, json: boolean): Promise<number> {
   const running = await ports.find(flags)
   if (running === null) {
@@ -50,7 +58,7 @@ export async function showStatus(ports: CliPorts, terminal: Terminal, flags: Fla
   }
   if (json) terminal.stdout.write(`${answer.body.trimEnd()}\n`)
   else terminal.stdout.write(`${renderStatus(answer.status, running, paintFor(terminal.stdout)).join('\n')}\n`)
-  return answer.status.ready ? 0 : 1
+  return answer.status.ready && answer.status.trouble === null ? 0 : 1
 }
 
 export type StatusAnswer =
@@ -70,20 +78,35 @@ export async function askStatus({ url, token }: Address): Promise<StatusAnswer> 
 function renderStatus(status: Status, running: Running, paint: Paint): string[] {
   const rows = [
     ['backend', withoutControls(status.backend)],
+    ...(status.resting.length > 0 ? [['cooldown', cooldownsOf(status)]] : []),
     ['uptime', duration(status.uptimeMs)],
     ['memory', `${Math.round(status.rssBytes / 1e6)} MB`],
     ['process', String(status.pid ?? running.pid)],
     ['events', sumOf(status.events)],
+    ['outbox', outboxOf(status.deliveries)],
+    ...(status.trouble === null ? [] : [['problem', withoutControls(status.trouble)]]),
+    ...status.notes.map(note => ['note', withoutControls(note)]),
     ...(status.budget ? [['budget', budgetOf(status.budget)]] : []),
     ['control', `${running.url}/?token=${encodeURIComponent(running.token)}`],
     ['chat', `${running.url}/chat?token=${encodeURIComponent(running.token)}`],
   ]
-  const headline = status.ready ? paint('green', 'Aetheel is ready') : paint('yellow', 'Aetheel is starting')
+  const headline = headlineOf(status, paint)
   const body = aligned(rows.map(([name = '', text = '']) => [`  ${name}`, text]))
   return [headline, ...body.map(line => line.replace(/^ {2}\w+/, name => paint('dim', name)))]
 }
 
-/** Every message has a visible end: the sum is shown, and said when it does not come out. */
+function headlineOf({ ready, trouble }: Status, paint: Paint): string {
+  if (trouble !== null) return paint('red', 'Aetheel is running, but accepts nothing')
+  return ready ? paint('green', 'Aetheel is ready') : paint('yellow', 'Aetheel is starting')
+}
+
+/** Backends in cooldown, and why. */
+const cooldownsOf = ({ resting }: Pick<Status, 'resting'>): string =>
+  resting
+    .map(({ backend, why }) => `${withoutControls(backend)} (${withoutControls(why).replaceAll('-', ' ')})`)
+    .join(', ')
+
+/** Every message must end visibly: shows the sum, and says so if it does not add up. */
 function sumOf(events: Status['events']): string {
   const { received, answered, waiting, running, refused, failed } = events
   const ends = answered + waiting + refused + failed
@@ -94,6 +117,12 @@ function sumOf(events: Status['events']): string {
   const sum = `${answered} answered + ${unfinished} + ${refused} refused + ${failed} failed`
   if (ends === received || ends + running === received) return `${received} received = ${sum}`
   return `${received} received ≠ ${sum} (${received - ends - running} unaccounted for)`
+}
+
+/** An answer that has not been delivered is not done. */
+function outboxOf({ waiting, delayed, failed }: Status['deliveries']): string {
+  const retried = delayed > 0 ? ` (${delayed} failed before and ${delayed === 1 ? 'is' : 'are'} retried)` : ''
+  return `${waiting} waiting to be delivered${retried}, ${failed} not delivered`
 }
 
 const levels = {

@@ -1,4 +1,4 @@
-// The terminal as commands see it: three streams, Ctrl-C and a clock, handed in so that tests can hold them.
+// The terminal as commands see it: three streams, Ctrl-C and a clock, passed in so that tests can replace them.
 import { styleText } from 'node:util'
 
 export interface OutputStream extends NodeJS.WritableStream {
@@ -13,25 +13,25 @@ export interface Terminal {
   readonly stderr: OutputStream
   /** Calls the listener on each Ctrl-C until the returned function is called. */
   onInterrupt(listener: () => void): () => void
-  /** Milliseconds; only differences count. */
+  /** Milliseconds from any origin; only differences are used. */
   now(): number
-  /** The time zone of whoever sits there, such as `Europe/Berlin`. */
+  /** The user's time zone, such as `Europe/Berlin`. */
   zone(): string
 }
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 export type Paint = (style: Style, text: string) => string
 
-/** Colours only on a terminal that wants them: a terminal's `hasColors` heeds NO_COLOR. */
+/** Colours only on a terminal that wants them: `hasColors` respects NO_COLOR. */
 export function paintFor(stream: OutputStream): Paint {
   const coloured = stream.isTTY === true && stream.hasColors?.() === true
   return (style, text) => (coloured ? styleText(style, text, { validateStream: false }) : text)
 }
 
-/** What an agent wrote must not steer the terminal: without control characters, except line ends and tabs. */
+/** Text from an agent must not control the terminal: removes control characters, except line ends and tabs. */
 export const withoutControls = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, '')
 
-/** Cells a text takes on one row. Rather too many than too few: an overlong row would wrap and break a redraw. */
+/** The cells a text takes on one row. Overestimates if unsure: an overlong row would wrap and break a redraw. */
 export function widthOf(text: string): number {
   let cells = 0
   for (const char of text) cells += cellsOf(char)
@@ -48,7 +48,7 @@ export function cellsOf(char: string): number {
   return wide.test(char) ? 2 : 1
 }
 
-/** Where the cursor stands after a line that wraps; `columns` itself is the right margin, before the wrap. */
+/** The cursor's column after a line that wraps; `columns` itself is the right margin, before the wrap. */
 export function columnAfter(line: string, columns: number): number {
   let column = 0
   for (const char of line) {
@@ -58,7 +58,7 @@ export function columnAfter(line: string, columns: number): number {
   return column
 }
 
-/** The text on one row of at most so many cells, with an ellipsis where it was cut. */
+/** The text on one row of at most `columns` cells, with an ellipsis if it was cut. */
 export function cutTo(text: string, columns: number): string {
   const row = withoutControls(text).replace(/\s+/g, ' ').trim()
   if (widthOf(row) <= columns) return row
@@ -72,7 +72,7 @@ export function cutTo(text: string, columns: number): string {
   return `${kept.trimEnd()}…`
 }
 
-/** Rows with their columns aligned, the last one ragged. */
+/** Pads all columns but the last. */
 export function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = []
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, widthOf(cell))

@@ -1,4 +1,4 @@
-// The files of the pages: a list made at start, so that no path a client sends ever reaches the disk.
+// The files of the pages: listed at start, so that no path sent by a client ever reaches the disk.
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
@@ -30,13 +30,13 @@ const vendor: readonly (readonly [path: string, file: string])[] = [
   ['/vendor/uplot.css', 'uplot/dist/uPlot.min.css'],
   ['/vendor/highlight/tokenize.js', '@speed-highlight/core/dist/tokenize.js'],
 ]
-/** One module for each language. */
+/** One module per language. */
 const vendorFolder = { path: '/vendor/highlight/languages', dir: '@speed-highlight/core/dist/languages' }
 
 /** An import map cannot be a file of its own, so the page that has one is allowed exactly these bytes inline. */
 const importMap = /<script type="importmap">([\s\S]*?)<\/script>/
 
-/** Rejects when a folder or a library of the page is not there. */
+/** Rejects if a folder or a library of the pages is missing. */
 export const listAssets = async (webDir: string, modulesDir: string): Promise<Assets> => {
   const files = new Map<string, string>()
   const policies = new Map<string, Readonly<Record<string, string>>>()
@@ -64,7 +64,7 @@ export const listAssets = async (webDir: string, modulesDir: string): Promise<As
       const { size, mtimeMs } = await stat(file)
       const tag = `"${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}"`
       const type = types[extname(file)] ?? 'application/octet-stream'
-      // no-cache: kept, but asked for each time, so that an update of the gateway is an update of the page.
+      // no-cache: stored, but revalidated each time, so that updating the gateway updates the page.
       const caching = { 'Cache-Control': 'no-cache', ETag: tag, ...policies.get(file), ...headers }
       if (status === 200 && exchange.request.headers['if-none-match'] === tag) {
         exchange.response.writeHead(304, caching).end()

@@ -1,6 +1,6 @@
 // Files over HTTP: bounded on the way in, and harmless on the way out whatever is in them.
 import { afterEach, expect, test } from 'vitest'
-import type { AttachmentsDesk, Upload } from '../../base/attachments.ts'
+import type { AttachmentsAdmin, Upload } from '../../base/attachments.ts'
 import { bearer, closeAll, open, raw, token } from './server.rig.ts'
 
 afterEach(closeAll)
@@ -18,7 +18,7 @@ async function rig(contents: Readonly<Record<string, string>> = {}, grownBy = 0)
             yield Buffer.from(contents[name] ?? '')
           },
         }
-  const files: AttachmentsDesk = {
+  const files: AttachmentsAdmin = {
     async take({ body, ...about }) {
       let text = ''
       for await (const chunk of body) {
@@ -37,7 +37,7 @@ async function rig(contents: Readonly<Record<string, string>> = {}, grownBy = 0)
       return handOut(path)
     },
   }
-  const { url, port } = await open({ attachments: files })
+  const { url, port } = await open({ webchat: { attachments: files }, limits: { keepAliveMs: 600_000 } })
   const upload = (query: string, body: string, headers: Record<string, string> = {}) =>
     fetch(`${url}/api/attachments?${query}`, { method: 'POST', headers: { ...bearer, ...headers }, body })
   const get = (query: string) => fetch(`${url}/api/attachments?${query}`, { headers: bearer })
@@ -71,7 +71,7 @@ test('what is too large, badly asked for, from elsewhere or without the token is
   ])
     expect((await upload(query, 'x')).status, query).toBe(400)
   const large = await upload('conversation=a&name=a', 'x'.repeat(3_000_000))
-  expect([large.status, await large.json()]).toEqual([413, { error: 'Too large: a file may have 25 MB.' }])
+  expect([large.status, await large.json()]).toEqual([413, { error: 'Too large: the limit is 25 MB.' }])
   const head = `POST /api/attachments?conversation=a&name=a HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`
   expect(await raw(port, `${head}Connection: close\r\nContent-Length: 26214401\r\n\r\n`)).toMatch(/^HTTP\/1.1 413 /)
   expect((await upload('conversation=a&name=a', 'x', { Authorization: 'Bearer wrong' })).status).toBe(401)
@@ -123,7 +123,6 @@ test('a file that grows while it is sent ends where it was said to, and one that
   const more = await rig({ 'a.txt': 'begin HTTP/1.1 200 OK' }, 16)
   expect(await raw(more.port, `${ask}Connection: close\r\n\r\n`)).toMatch(/\r\n\r\nbegin$/)
   const less = await rig({ 'a.txt': 'begin' }, -3)
-  const since = performance.now()
+  // And not when the connection has been idle for too long: it may be for longer than this test.
   await raw(less.port, `${ask}\r\n`)
-  expect(performance.now() - since).toBeLessThan(3000) // and not when the connection has been idle for too long
 })

@@ -1,14 +1,13 @@
-// Files of WebChat over HTTP: taken as they come, and handed out so that nothing in them can run on our pages.
+// Files of WebChat over HTTP: uploads, and downloads sent so that nothing in them can run on our pages.
 import { pipeline } from 'node:stream/promises'
-import { type AttachmentsDesk, attachmentId, type Download, mostAttachmentBytes } from '../../base/attachments.ts'
-import { conversationName } from './conversation.ts'
-import type { HttpOptions } from './options.ts'
+import { type AttachmentsAdmin, attachmentId, type Download, mostAttachmentBytes } from '../../base/attachments.ts'
+import { conversationName } from './conversation-name.ts'
 import { type Exchange, replyError, replyJson, securityHeaders } from './reply.ts'
 import type { Route } from './route.ts'
 
-const tooLarge = 'Too large: a file may have 25 MB.'
+const tooLarge = 'Too large: the limit is 25 MB.'
 
-/** What a browser draws and never runs. */
+/** What a browser displays but never runs. */
 const pictures: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -18,18 +17,14 @@ const pictures: Readonly<Record<string, string>> = {
   avif: 'image/avif',
 }
 
-/** Without the desk there is no such path. */
-export const attachmentRoutes = ({ attachments: files }: HttpOptions): Readonly<Record<string, readonly Route[]>> =>
-  files
-    ? {
-        '/api/attachments': [
-          { method: 'GET', access: 'token', answer: exchange => handOut(exchange, files) },
-          { method: 'POST', access: 'token', answer: exchange => take(exchange, files) },
-        ],
-      }
-    : {}
+export const attachmentRoutes = (files: AttachmentsAdmin): Readonly<Record<string, readonly Route[]>> => ({
+  '/api/attachments': [
+    { method: 'GET', access: 'token', answer: exchange => handOut(exchange, files) },
+    { method: 'POST', access: 'token', answer: exchange => take(exchange, files) },
+  ],
+})
 
-const take = async (exchange: Exchange, files: AttachmentsDesk): Promise<void> => {
+const take = async (exchange: Exchange, files: AttachmentsAdmin): Promise<void> => {
   const { request, url } = exchange
   const conversation = url.searchParams.get('conversation') ?? ''
   const name = url.searchParams.get('name') ?? ''
@@ -37,7 +32,7 @@ const take = async (exchange: Exchange, files: AttachmentsDesk): Promise<void> =
     return replyError(exchange, 400, 'Say in which conversation: ?conversation=…&name=…')
   if (name === '' || name.length > 1000) return replyError(exchange, 400, 'Say what the file is called: &name=…')
   if (Number(request.headers['content-length'] ?? 0) > mostAttachmentBytes) return replyError(exchange, 413, tooLarge)
-  // Broken off by us, the request stays, and what is still to come is dropped: so the answer arrives.
+  // If we stop reading, the request stays open and the rest is dropped, so that the answer arrives.
   const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>
   const taken = await files.take({ conversation, name, type: typeOf(request.headers['content-type']), body })
   request.resume()
@@ -46,7 +41,7 @@ const take = async (exchange: Exchange, files: AttachmentsDesk): Promise<void> =
   else replyJson(exchange, 201, { attachment: taken })
 }
 
-const handOut = async (exchange: Exchange, files: AttachmentsDesk): Promise<void> => {
+const handOut = async (exchange: Exchange, files: AttachmentsAdmin): Promise<void> => {
   const { searchParams } = exchange.url
   const file = searchParams.get('file')
   const conversation = searchParams.get('conversation') ?? ''
@@ -55,7 +50,7 @@ const handOut = async (exchange: Exchange, files: AttachmentsDesk): Promise<void
     return replyError(exchange, 400, 'Say which file: ?conversation=…&id=… or ?file=…')
   const found = file === null ? await files.uploaded(conversation, id) : await files.sent(file)
   if (found === null) return replyError(exchange, 404, 'This file is not there (any more).')
-  // One that was uploaded never changes.
+  // An uploaded file never changes.
   await send(exchange, found, file === null ? 'private, max-age=86400, immutable' : 'no-cache')
 }
 
@@ -70,11 +65,11 @@ const send = async ({ request, response }: Exchange, file: Download, caching: st
     'Content-Disposition': `${picture ? 'inline' : 'attachment'}; filename*=UTF-8''${encoded(file.name)}`,
   })
   const content = request.method === 'HEAD' ? [] : exactly(file.bytes, file.content())
-  // Whoever leaves in the middle is nobody's trouble; what cannot be read on shows as a connection that breaks.
+  // A client that leaves early is no problem; a read error shows as a broken connection.
   await pipeline(content, response).catch(() => response.destroy())
 }
 
-/** An agent may be writing it: more than was announced would be read as the next answer, and less be waited for. */
+/** An agent may be writing the file: extra bytes would be read as the next response, and missing ones waited for. */
 async function* exactly(bytes: number, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let left = bytes
   for await (const chunk of content) {
@@ -88,7 +83,7 @@ async function* exactly(bytes: number, content: AsyncIterable<Uint8Array>): Asyn
 const encoded = (name: string): string =>
   encodeURIComponent(name.toWellFormed()).replace(/['()*]/g, one => `%${one.charCodeAt(0).toString(16)}`)
 
-/** What the sender says it is, if that reads like one; only agents are told. */
+/** The type given by the sender, if it is well-formed. Only agents see it. */
 const typeOf = (header: string | undefined): string => {
   const type = header?.split(';')[0]?.trim().toLowerCase() ?? ''
   return /^[a-z]+\/[a-z0-9.+-]{1,80}$/.test(type) ? type : 'application/octet-stream'

@@ -1,9 +1,9 @@
-// Reads the body of a POST: bounded, then parsed by a schema. Loaded with the first such request.
+// Reads the body of a POST: limited in size, then parsed by a schema. Loaded with the first such request.
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
 import { attachmentId, mostAttachments } from '../../base/attachments.ts'
 import { readUpTo } from './bytes.ts'
-import { conversationName } from './conversation.ts'
+import { conversationName } from './conversation-name.ts'
 
 export type Body<T> =
   | { readonly type: 'good'; readonly value: T }
@@ -28,12 +28,12 @@ const message = v.object({
   ),
 })
 
-const whom = v.pipe(v.string('must be a string'), v.maxLength(200, 'must have at most 200 characters'))
+const target = v.pipe(v.string('must be a string'), v.maxLength(200, 'must have at most 200 characters'))
 const decision = v.pipe(
   v.object({
-    approve: v.optional(whom),
+    approve: v.optional(target),
     owner: v.optional(v.boolean('must be true or false'), false),
-    deny: v.optional(whom),
+    deny: v.optional(target),
   }),
   v.check(({ approve, deny }) => (approve === undefined) !== (deny === undefined), 'needs "approve" or "deny"'),
 )
@@ -45,7 +45,7 @@ export const readMessage = (request: IncomingMessage, limit: number) =>
 export const readDecision = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, decision, '{"approve":"CODE","owner":false} or {"deny":"CODE"}')
 
-/** What is called is for the tool to say. */
+/** The tool validates its own arguments. */
 export const readCall = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, v.object({ arguments: v.optional(v.unknown()) }), '{"arguments":{…}}')
 

@@ -1,13 +1,13 @@
-// Reads the bytes of a body, and never more of them than is allowed.
+// Reads the bytes of a body, never more than allowed.
 import type { IncomingMessage } from 'node:http'
 
-/** How many bytes several bodies may hold together while they are read and looked at. */
+/** A shared limit for the bytes that several bodies may hold in memory. */
 export interface Room {
   take(bytes: number): boolean
   give(bytes: number): void
 }
 
-export const openRoom = (bytes: number): Room => {
+export const createRoom = (bytes: number): Room => {
   let left = bytes
   return {
     take(wanted) {
@@ -21,10 +21,10 @@ export const openRoom = (bytes: number): Room => {
   }
 }
 
-/** For a body that is read into memory. */
+/** The time limit for a body that is read into memory. */
 const bodyMs = 30_000
 
-/** Rejects when the connection breaks. What is too long is read on and dropped by Node, within the request timeout, so that the answer arrives. */
+/** Rejects when the connection breaks. Node reads and drops the rest of an overlong body, within the request timeout, so that the answer arrives. */
 export function readUpTo(request: IncomingMessage, limit: number): Promise<Buffer | 'too-long'>
 export function readUpTo(request: IncomingMessage, limit: number, room: Room): Promise<Buffer | 'too-long' | 'no-room'>
 export function readUpTo(
@@ -37,9 +37,9 @@ export function readUpTo(
     const chunks: Buffer[] = []
     let length = 0
     let dropping = false
-    // The server's own limit is made for large files.
+    // The server's own limit is meant for large files.
     const late = setTimeout(() => request.destroy(), bodyMs).unref()
-    /** Whoever is handed the body gives its room back. */
+    /** After success, the caller gives the bytes back. */
     const drop = () => {
       if (dropping) return
       dropping = true

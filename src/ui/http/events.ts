@@ -1,17 +1,17 @@
-// What happens, live: server-sent events. Each is encoded once and written as it is to everybody who listens.
+// Live activity as server-sent events. Each event is encoded once, and the same bytes go to all clients.
 import type { Socket } from 'node:net'
-import type { ActivityEntry, MissionDesk } from '../../base/activity.ts'
+import type { ActivityEntry, MissionControl } from '../../base/activity.ts'
 import type { HttpLimits } from './options.ts'
 import { type Exchange, replyError, securityHeaders } from './reply.ts'
 
 export interface EventStream {
-  /** Takes the connection over until the other side leaves, or we do. */
+  /** Takes over the connection until either side closes it. */
   take(exchange: Exchange): void
 }
 
-/** Lives until the signal. While nobody listens it does nothing. */
-export const openEvents = (
-  { activity, followFiles, pulse }: Pick<MissionDesk, 'activity' | 'followFiles' | 'pulse'>,
+/** Runs until the signal. Does nothing while no client is connected. */
+export const createEvents = (
+  { activity, followFiles, pulse }: Pick<MissionControl, 'activity' | 'followFiles' | 'pulse'>,
   limits: Pick<HttpLimits, 'streamBytes' | 'statusMs' | 'gatherMs' | 'breathEveryMs'>,
   signal: AbortSignal,
 ): EventStream => {
@@ -30,7 +30,7 @@ export const openEvents = (
     for (const reader of readers.keys()) write(reader, bytes)
   }
   const write = (reader: Socket, bytes: Buffer): void => {
-    // What is cut comes back with Last-Event-ID; what is kept for the slow would be kept for all of them.
+    // A client that is cut off catches up with Last-Event-ID; buffering for slow clients would cost memory for each of them.
     if (reader.writableLength + bytes.length > limits.streamBytes) reader.destroy()
     else reader.write(bytes)
   }
@@ -41,11 +41,11 @@ export const openEvents = (
     return status.text
   }
 
-  /** Signals come in swarms: one write carries what a moment brought. */
-  const heard = (entry: ActivityEntry): void => {
+  /** Signals come in bursts: one write carries all of a short interval. */
+  const received = (entry: ActivityEntry): void => {
     fresh.push(entry)
     gather()
-    // Not at once: what is told before its commit is not in the counts yet.
+    // Not immediately: a signal emitted before its commit is not in the counts yet.
     beating ??= setTimeout(beat, Math.max(2 * limits.gatherMs, lastBeat + limits.statusMs - performance.now()))
   }
   const gather = (): void => {
@@ -71,7 +71,7 @@ export const openEvents = (
       changed.add(file)
       gather()
     }
-    leave = [activity.follow(heard), followFiles(touched)]
+    leave = [activity.follow(received), followFiles(touched)]
     breathing = setInterval(() => send(':\n\n'), limits.breathEveryMs)
   }
   const rest = (): void => {
@@ -91,10 +91,10 @@ export const openEvents = (
   return {
     take(exchange) {
       const { request, response } = exchange
-      const after = lastHeard(exchange)
+      const after = lastReceived(exchange)
       if (after === 'unreadable') return replyError(exchange, 400, '"after" must be the id of an entry.')
       if (signal.aborted) return replyError(exchange, 503, 'The gateway is stopping.', { 'Retry-After': '5' })
-      // Without chunks, so that all get the same bytes; the end of the connection is the end of the answer.
+      // Without chunked encoding, so that all clients get the same bytes; the response ends with the connection.
       response.useChunkedEncodingByDefault = false
       response.shouldKeepAlive = false
       response.writeHead(200, {
@@ -120,8 +120,8 @@ export const openEvents = (
 
 const encoded = (entry: ActivityEntry): string => `id: ${entry.id}\nevent: activity\ndata: ${JSON.stringify(entry)}\n\n`
 
-/** Null: whoever comes for the first time has missed nothing. */
-const lastHeard = ({ request, url }: Exchange): number | null | 'unreadable' => {
+/** Null on the first connection, which has missed nothing. */
+const lastReceived = ({ request, url }: Exchange): number | null | 'unreadable' => {
   const header = request.headers['last-event-id']
   const given = typeof header === 'string' && header !== '' ? header : url.searchParams.get('after')
   if (given === null) return null

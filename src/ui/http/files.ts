@@ -1,21 +1,16 @@
-// The API of the files that make the agent who it is, and of its skills.
-import { mostFileBytes, type OwnFiles, type SkillsDesk } from '../../base/files.ts'
-import type { HttpOptions } from './options.ts'
+// The API of the files that define the agent, and of its skills.
+import { mostFileBytes, type OwnFiles, type SkillsAdmin } from '../../base/files.ts'
+import type { AdminApi } from './options.ts'
 import { type Exchange, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
 
 type Routes = Readonly<Record<string, Route | readonly Route[]>>
 
-/** As JSON a text is longer: each of its line breaks is two characters. */
+/** As JSON a text is longer: each line break takes two characters. */
 const mostBodyBytes = 2 * mostFileBytes + 64 * 1024
 
-/** A desk that is not there has no routes. */
-export const fileRoutes = ({ files, skills }: Pick<HttpOptions, 'files' | 'skills'>): Routes => ({
-  ...(files && routesTo(files)),
-  ...(skills && { '/api/skills': listing(skills) }),
-})
-
-const routesTo = (files: OwnFiles): Routes => ({
+export const fileRoutes = ({ files, skills }: Pick<AdminApi, 'files' | 'skills'>): Routes => ({
+  '/api/skills': listing(skills),
   '/api/files': {
     method: 'GET',
     access: 'token',
@@ -27,7 +22,7 @@ const routesTo = (files: OwnFiles): Routes => ({
   ],
 })
 
-const listing = (skills: SkillsDesk): Route => ({
+const listing = (skills: SkillsAdmin): Route => ({
   method: 'GET',
   access: 'token',
   answer: async exchange => replyJson(exchange, 200, await skills.list()),
@@ -42,7 +37,7 @@ const readFile = async (exchange: Exchange, files: OwnFiles): Promise<void> => {
 }
 
 const writeFile = async (exchange: Exchange, files: OwnFiles): Promise<void> => {
-  const { readFileOrder } = await import('./desk-bodies.ts')
+  const { readFileOrder } = await import('./admin-bodies.ts')
   const body = await readFileOrder(exchange.request, mostBodyBytes)
   if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
   const { name, text, version } = body.value
@@ -53,7 +48,7 @@ const writeFile = async (exchange: Exchange, files: OwnFiles): Promise<void> => 
     case 'written':
       return replyJson(exchange, 200, { version: written.version, change: written.change })
     case 'stale': {
-      const error = `${name} was changed meanwhile; nothing was written.`
+      const error = `${name} was changed in the meantime; nothing was written.`
       return replyJson(exchange, 409, { error, text: written.text, version: written.version })
     }
     case 'refused':

@@ -1,4 +1,4 @@
-// Who may ask: the Host (DNS rebinding), the Origin (other sites' pages) and the token.
+// Who may send requests: checks the Host (DNS rebinding), the Origin (pages of other sites) and the token.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
@@ -25,14 +25,14 @@ interface GuardOptions {
 const wildcards = new Set(['0.0.0.0', '::', ''])
 const patience = 5
 
-export const openGuard = ({ host, names: others, token, wrongTokenMs, warn }: GuardOptions): Guard => {
+export const createGuard = ({ host, names: others, token, wrongTokenMs, warn }: GuardOptions): Guard => {
   const expected = digest(token)
   const names = new Set(['127.0.0.1', 'localhost', '::1', ...[host, ...others].map(name => name.toLowerCase())])
   let wrong = 0
 
   const known = (hostname: string): boolean =>
     names.has(hostname) ||
-    // Bound to every address we cannot list them. A bare address is safe: rebinding needs a name.
+    // Bound to every address, we cannot list them. A bare IP address is safe: rebinding needs a name.
     (wildcards.has(host) && isIP(hostname) !== 0)
 
   return {
@@ -41,11 +41,11 @@ export const openGuard = ({ host, names: others, token, wrongTokenMs, warn }: Gu
       return hostname !== null && known(hostname)
     },
     originIsOurs({ headers }) {
-      // Told by browsers, also where there is no Origin. Another port of this machine is `same-site`, and is sent our cookie.
+      // Browsers send this even without an Origin. Another port of this machine is `same-site`, and gets our cookie.
       if (['cross-site', 'same-site'].includes(String(headers['sec-fetch-site']))) return false
       if (headers.origin === undefined) return true
       const ours = headers.host?.toLowerCase()
-      // https: a proxy of the owner's may speak TLS in front of us.
+      // https: the owner may run a TLS proxy in front of us.
       return headers.origin === `http://${ours}` || headers.origin === `https://${ours}`
     },
     async admit(request, url) {
@@ -65,7 +65,7 @@ export const openGuard = ({ host, names: others, token, wrongTokenMs, warn }: Gu
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** The name in a Host header, lower case and without port and brackets; null when it is not one. */
+/** The name in a Host header, in lower case, without port and brackets. Null if it is invalid. */
 const hostnameOf = (host: string | undefined): string | null => {
   const match =
     host === undefined ? null : /^(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::\d{1,5})?$/.exec(host.toLowerCase())
@@ -86,6 +86,6 @@ const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {
-    return text // not ours: a wrong token like any other
+    return text // not our cookie: treated as a wrong token
   }
 }

@@ -1,67 +1,81 @@
-// What the HTTP server is handed: the few things it needs to know about the rest of the program.
+// What the HTTP server needs from the rest of the program.
 
-import type { MissionDesk } from '../../base/activity.ts'
-import type { SubAgents } from '../../base/agents.ts'
-import type { AttachmentsDesk } from '../../base/attachments.ts'
-import type { OwnFiles, SkillsDesk } from '../../base/files.ts'
+import type { MissionControl } from '../../base/activity.ts'
+import type { AttachmentsAdmin } from '../../base/attachments.ts'
+import type { ConversationList } from '../../base/conversations.ts'
+import type { OwnFiles, SkillsAdmin } from '../../base/files.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
-import type { PairingDesk } from '../../base/pairing.ts'
+import type { PairingAdmin } from '../../base/pairing.ts'
 import type { BoardTask, ContentItem, Fact, Records } from '../../base/records.ts'
-import type { SessionsDesk } from '../../base/sessions.ts'
-import type { SettingsDesk } from '../../base/settings.ts'
-import type { MessageReply, NewMessage, Socket } from '../../base/socket.ts'
-import type { Talks } from '../../base/talks.ts'
-import type { ToolDesk } from '../../base/tools.ts'
+import type { SessionsAdmin } from '../../base/sessions.ts'
+import type { SettingsAdmin } from '../../base/settings.ts'
+import type { Connected, MessageReply, NewMessage, Socket } from '../../base/socket.ts'
+import type { SubAgents } from '../../base/subagents.ts'
+import type { ToolCalls } from '../../base/tools.ts'
 import type { ReceiveWebhook } from '../../base/webhook.ts'
 
 export interface HttpOptions {
-  readonly host: string
-  /** Under which it may be asked for as well. */
-  readonly names?: readonly string[]
-  /** 0: any free port. */
-  readonly port: number
-  readonly token: string
-  /** The folder web/, absolute. */
-  readonly webDir: string
-  /** The folder node_modules, absolute: two libraries of the page are served from it. */
-  readonly modulesDir: string
-  readonly version: string
-  ready(): boolean
-  status(): Promise<object>
-  metrics(): Promise<string>
-  connect(socket: Socket, conversation: string): void
-  newConversation(): string
-  /** Resolves after the commit; with `wait` when the final is there. The signal tells that nobody waits any more. */
-  message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
-  readonly pairing: PairingDesk
-  /** These: missing, their paths are not there. */
-  readonly jobs?: Jobs
-  readonly sessions?: SessionsDesk
-  readonly memory?: MemorySearch & MemoryLog
-  readonly agents?: Pick<SubAgents, 'list' | 'stop'>
-  readonly records?: OwnersRecords
-  readonly files?: OwnFiles
-  readonly skills?: SkillsDesk
-  /** What the owner's window shows; missing: there is none. */
-  readonly mission?: MissionDesk
-  /** The conversations of WebChat; missing: they are not listed or searched. */
-  readonly talks?: Talks
-  /** Opened with the first question; missing: their paths are not there. */
-  settings?(): Promise<SettingsDesk>
-  logs?(): Promise<Logs>
-  /** Missing: nothing can be attached. */
-  readonly attachments?: AttachmentsDesk
-  /** Missing: there are no webhooks. */
-  readonly webhook?: ReceiveWebhook
-  /** The gateway's own tools for its agents; missing: there are none. */
-  readonly tools?: ToolDesk
+  readonly address: HttpAddress
+  /** The folder web/, and node_modules with the libraries of the pages; both absolute. */
+  readonly pages: { readonly webDir: string; readonly modulesDir: string }
+  readonly health: Health
+  readonly webchat: WebchatApi
+  readonly admin: AdminApi
+  readonly webhook: ReceiveWebhook
+  /** The gateway's own tools, for its agents. */
+  readonly tools: ToolCalls
   warn(fields: object, text: string): void
-  readonly limits?: Partial<HttpLimits>
 }
 
-/** The files of facts, tasks and finds. */
+export interface HttpAddress {
+  readonly host: string
+  /** Other host names that are accepted. */
+  readonly names: readonly string[]
+  /** 0 for any free port. */
+  readonly port: number
+  readonly token: string
+  /** Whether this process has descriptors left for another connection. */
+  hasRoom(): boolean
+}
+
+export interface Health {
+  readonly version: string
+  ready(): boolean
+  /** Why nothing is accepted at the moment. Null if all is well. */
+  trouble(): string | null
+  status(): Promise<object>
+  metrics(): Promise<string>
+}
+
+/** WebChat: sockets, messages, and history. */
+export interface WebchatApi {
+  connect(socket: Socket, conversation: string, how: Connected): void
+  newConversation(): string
+  /** Resolves after the commit, or with `wait` when the final answer is there. The signal means that the client has left. */
+  message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
+  readonly conversations: ConversationList
+  readonly attachments: AttachmentsAdmin
+}
+
+/** What the owner sees and changes. */
+export interface AdminApi {
+  readonly mission: MissionControl
+  readonly pairing: PairingAdmin
+  readonly jobs: Jobs
+  readonly sessions: SessionsAdmin
+  readonly memory: MemorySearch & MemoryLog
+  readonly subagents: Pick<SubAgents, 'list' | 'stop'>
+  readonly records: OwnersRecords
+  readonly files: OwnFiles
+  readonly skills: SkillsAdmin
+  /** Created with the first request. */
+  settings(): Promise<SettingsAdmin>
+  logs(): Promise<Logs>
+}
+
+/** The stores of facts, tasks and content items. */
 export interface OwnersRecords {
   readonly brain: Records<Fact>
   readonly tasks: Records<BoardTask>
@@ -70,30 +84,30 @@ export interface OwnersRecords {
 
 export interface HttpLimits {
   readonly bodyBytes: number
-  /** What bodies of webhooks may hold together. */
+  /** The limit for all webhook bodies in memory together. */
   readonly unprovenBytes: number
   /** The longest message a socket may send. */
   readonly frameBytes: number
-  /** What may wait for a slow reader before its socket is closed. */
+  /** The limit for bytes queued to a slow client before its socket is closed. */
   readonly bufferedBytes: number
-  /** The same for whoever listens to what happens. */
+  /** The same for clients of the event stream. */
   readonly streamBytes: number
-  /** What happens within this time goes out together. */
+  /** Signals within this time are sent together. */
   readonly gatherMs: number
-  /** How often at most the state of things goes out. */
+  /** The status is sent at most this often. */
   readonly statusMs: number
-  /** How many requests of one connection may be answered at a time; browsers send one after the other. */
+  /** How many requests of one connection may be answered at once; browsers send one after the other. */
   readonly atOnce: number
   readonly headersMs: number
   readonly requestMs: number
   readonly keepAliveMs: number
   readonly pingEveryMs: number
-  /** How often those who listen get a line that says nothing, so that nobody on the way takes them for gone. */
+  /** How often clients of the event stream get an empty comment, so that no proxy closes the connection as idle. */
   readonly breathEveryMs: number
   readonly reachMs: number
-  /** How long a wrong token waits for its answer, once there were several. */
+  /** The delay before answering a wrong token, after several of them. */
   readonly wrongTokenMs: number
-  /** How long open requests and sockets may take to end when we stop. */
+  /** How long open requests and sockets get to finish when we stop. */
   readonly stopMs: number
 }
 
@@ -107,7 +121,7 @@ export const defaultLimits: HttpLimits = {
   statusMs: 500,
   atOnce: 16,
   headersMs: 10_000,
-  /** A file of 25 MB takes its time on a slow line. */
+  /** A 25 MB file takes a while on a slow line. */
   requestMs: 120_000,
   keepAliveMs: 5_000,
   pingEveryMs: 30_000,
@@ -120,6 +134,6 @@ export const defaultLimits: HttpLimits = {
 export interface OpenHttp {
   readonly url: string
   readonly port: number
-  /** Resolves when the last connection is gone, after the signal. */
+  /** Resolves when the last connection is closed, after the signal. */
   readonly closed: Promise<void>
 }

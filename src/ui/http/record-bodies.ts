@@ -1,4 +1,4 @@
-// What may be written into the owner's records, and in which form. Loaded with the first such request.
+// The request bodies of the owner's records. Loaded with the first such request.
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
 import {
@@ -14,7 +14,7 @@ import { type Body, readJson } from './body.ts'
 
 interface Change<One> {
   readonly change: Partial<One>
-  /** As whoever changes it has seen it. */
+  /** As the client last saw it. */
   readonly was?: Partial<One>
 }
 
@@ -29,7 +29,7 @@ const text = (most: number) =>
 const words = (most: number) =>
   v.pipe(
     text(most),
-    v.check(said => said.trim() !== '', 'must not be empty'),
+    v.check(text => text.trim() !== '', 'must not be empty'),
   )
 const oneOf = <const T extends readonly string[]>(all: T) => v.picklist(all, `must be one of ${all.join(', ')}`)
 const long = text(10_000)
@@ -39,14 +39,14 @@ const order = v.nullable(v.pipe(v.number('must be a number'), v.finite('must be 
 const aDay = 'must be a day such as 2026-11-16, or empty'
 const due = v.pipe(v.string(aDay), v.check(isDay, aDay))
 
-/** The table: a field that is not in `usual` must be there. */
+/** A field without a value in `usual` is required. */
 const bodiesOf = <One extends object>(
   fields: { readonly [Name in keyof One]: v.GenericSchema<unknown, One[Name]> },
   usual: Partial<One>,
 ): RecordBodies<One> => {
   const each = Object.entries(fields) as [keyof One & string, v.GenericSchema][]
   const known = <T>(schemas: (readonly [string, v.GenericSchema])[]) =>
-    // What is unknown is refused: it would be lost without a word.
+    // Unknown fields are refused, since they would be lost silently.
     v.strictObject(Object.fromEntries(schemas), ({ expected }) =>
       expected === 'never' ? 'is not known here' : 'must be an object',
     ) as unknown as v.GenericSchema<unknown, T>

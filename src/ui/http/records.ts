@@ -1,21 +1,17 @@
-// The API of the owner's records: facts, tasks and finds. One way for all three; what differs stands in record-bodies.ts.
+// The API of the owner's records: facts, tasks and content items. The same for all three; record-bodies.ts has the differences.
 import type { Fields, Records } from '../../base/records.ts'
-import type { HttpLimits, HttpOptions } from './options.ts'
+import type { HttpLimits, OwnersRecords } from './options.ts'
 import type { RecordBodies } from './record-bodies.ts'
 import { type Exchange, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
 
 type Routes = Readonly<Record<string, readonly Route[]>>
 
-/** Without the records there are no such paths. */
-export const recordRoutes = ({ records }: HttpOptions, { bodyBytes }: HttpLimits): Routes =>
-  records
-    ? {
-        '/api/brain': routesTo('fact', records.brain, async () => (await bodies()).factBodies, bodyBytes),
-        '/api/tasks': routesTo('task', records.tasks, async () => (await bodies()).taskBodies, bodyBytes),
-        '/api/content': routesTo('find', records.content, async () => (await bodies()).contentBodies, bodyBytes),
-      }
-    : {}
+export const recordRoutes = ({ brain, tasks, content }: OwnersRecords, { bodyBytes }: HttpLimits): Routes => ({
+  '/api/brain': routesTo('fact', brain, async () => (await bodies()).factBodies, bodyBytes),
+  '/api/tasks': routesTo('task', tasks, async () => (await bodies()).taskBodies, bodyBytes),
+  '/api/content': routesTo('content item', content, async () => (await bodies()).contentBodies, bodyBytes),
+})
 
 const routesTo = <One extends { readonly id: string }>(
   what: string,
@@ -46,7 +42,7 @@ const routesTo = <One extends { readonly id: string }>(
       const revision = await records.change(id, change, was)
       if (revision.type === 'gone') return gone(exchange)
       if (revision.type === 'changed') return replyJson(exchange, 200, { item: revision.item })
-      const error = `Somebody else has changed this ${what} meanwhile. Nothing was written.`
+      const error = `Somebody else has changed this ${what} in the meantime. Nothing was written.`
       replyJson(exchange, 409, { error, item: revision.item })
     }),
     route('DELETE', async exchange => {
@@ -67,7 +63,7 @@ const route = (method: Route['method'], answer: (exchange: Exchange) => Promise<
   answer,
 })
 
-/** Null: there is none, and the answer has said so. */
+/** Null if it is missing; then the error has been sent. */
 const idOf = (exchange: Exchange): string | null => {
   const id = exchange.url.searchParams.get('id') ?? ''
   if (id !== '') return id

@@ -1,4 +1,4 @@
-// How an HTTP answer is written: its headers, its JSON, its errors.
+// How HTTP responses are written: headers, JSON, errors.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 export interface Exchange {
@@ -20,7 +20,7 @@ const contentSecurityPolicy = (scripts: string): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** For a page with one inline script, of which this is the SHA-256 in base64. */
+/** For a page with one inline script; takes its SHA-256 in base64. */
 export const policyHeader = (sha256: string): Readonly<Record<string, string>> => ({
   'Content-Security-Policy': contentSecurityPolicy(`'self' 'sha256-${sha256}'`),
 })
@@ -58,7 +58,7 @@ export const replyJson = (
   headers?: Readonly<Record<string, string>>,
 ): void => reply(exchange, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`, headers)
 
-/** An error a program reads as JSON, a person as a line of text. */
+/** Errors are JSON for programs and plain text for people. */
 export const replyError = (
   exchange: Exchange,
   status: number,

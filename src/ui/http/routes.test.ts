@@ -11,9 +11,11 @@ afterEach(closeAll)
 test('a message is accepted with its id and conversation, made up where the client has none', async () => {
   const taken: (NewMessage & { wait: boolean })[] = []
   const { url } = await open({
-    message: async (message, wait) => {
-      taken.push({ ...message, wait })
-      return { type: 'accepted', id: message.id, conversation: message.conversation, position: 2 }
+    webchat: {
+      message: async (message, wait) => {
+        taken.push({ ...message, wait })
+        return { type: 'accepted', id: message.id, conversation: message.conversation, position: 2 }
+      },
     },
   })
   const full = await post(`${url}/api/messages`, { text: 'hé', id: 'm1', conversation: 'c.1' })
@@ -36,7 +38,9 @@ test('a refused message has the status of its reason', async () => {
   } as const
   for (const [why, status] of Object.entries(cases)) {
     const { url } = await open({
-      message: async ({ id }) => ({ type: 'refused', id, why: why as keyof typeof cases, reason: 'in plain words' }),
+      webchat: {
+        message: async ({ id }) => ({ type: 'refused', id, why: why as keyof typeof cases, reason: 'in plain words' }),
+      },
     })
     const answer = await post(`${url}/api/messages`, { text: 'x', id: 'm' })
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, status === 503 ? '5' : null])
@@ -75,10 +79,12 @@ test('a body over the limit is refused, whether or not it says so beforehand', a
 test('waiting brings the final, and the outbox learns that it went out', async () => {
   const delivered: boolean[] = []
   const { url } = await open({
-    message: async ({ id }, wait) => {
-      expect(wait).toBe(true)
-      await sleep(20)
-      return { type: 'final', id, text: 'pong', ok: true, delivered: sent => void delivered.push(sent) }
+    webchat: {
+      message: async ({ id }, wait) => {
+        expect(wait).toBe(true)
+        await sleep(20)
+        return { type: 'final', id, text: 'pong', ok: true, delivered: sent => void delivered.push(sent) }
+      },
     },
   })
   const answer = await post(`${url}/api/messages?wait=true`, { text: 'ping', id: 'm1' })
@@ -88,16 +94,21 @@ test('waiting brings the final, and the outbox learns that it went out', async (
 
 test('a client that leaves while waiting is noticed, and its final counts as not delivered', async () => {
   const delivered: boolean[] = []
+  const arrived = Promise.withResolvers<void>()
   let finish = () => {}
   let left = false
   const { url } = await open({
-    message: ({ id }, _, signal) =>
-      new Promise(done => {
-        signal.addEventListener('abort', () => {
-          left = true
-        })
-        finish = () => done({ type: 'final', id, text: 'late', ok: true, delivered: sent => void delivered.push(sent) })
-      }),
+    webchat: {
+      message: ({ id }, _, signal) =>
+        new Promise(done => {
+          arrived.resolve()
+          signal.addEventListener('abort', () => {
+            left = true
+          })
+          finish = () =>
+            done({ type: 'final', id, text: 'late', ok: true, delivered: sent => void delivered.push(sent) })
+        }),
+    },
   })
   const leaving = new AbortController()
   const request = fetch(`${url}/api/messages?wait=true`, {
@@ -106,7 +117,7 @@ test('a client that leaves while waiting is noticed, and its final counts as not
     body: '{"text":"x"}',
     signal: leaving.signal,
   })
-  await sleep(100)
+  await arrived.promise
   leaving.abort()
   await expect(request).rejects.toThrow()
   await expect.poll(() => left).toBe(true)
@@ -117,13 +128,15 @@ test('a client that leaves while waiting is noticed, and its final counts as not
 test('a final that is cut off on its way counts as not delivered', async () => {
   const delivered: boolean[] = []
   const { port } = await open({
-    message: async ({ id }) => ({
-      type: 'final',
-      id,
-      text: 'x'.repeat(50_000_000),
-      ok: true,
-      delivered: sent => void delivered.push(sent),
-    }),
+    webchat: {
+      message: async ({ id }) => ({
+        type: 'final',
+        id,
+        text: 'x'.repeat(50_000_000),
+        ok: true,
+        delivered: sent => void delivered.push(sent),
+      }),
+    },
   })
   const request = `POST /api/messages?wait=true&token=${token} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n\r\n{"text":"x"}`
   const stream = connect(port, '127.0.0.1', () => stream.write(request))
@@ -142,15 +155,17 @@ test('who asks to be let in is listed, and decided about, with the status of wha
     { type: 'locked', leftMs: 599_500 },
   ]
   const { url } = await open({
-    pairing: {
-      list: async () => ({ requests: [], people: [{ ...eve, as: 'guest', since: 7 }] }),
-      async approve(code, owner) {
-        decided.push([code, owner])
-        return answers.shift() ?? { type: 'unknown' }
-      },
-      async deny(whom) {
-        decided.push(whom)
-        return whom === 'discord:66' ? { type: 'denied', person: eve } : { type: 'unknown' }
+    admin: {
+      pairing: {
+        list: async () => ({ requests: [], people: [{ ...eve, as: 'guest', since: 7 }] }),
+        async approve(code, owner) {
+          decided.push([code, owner])
+          return answers.shift() ?? { type: 'unknown' }
+        },
+        async deny(whom) {
+          decided.push(whom)
+          return whom === 'discord:66' ? { type: 'denied', person: eve } : { type: 'unknown' }
+        },
       },
     },
   })
@@ -172,7 +187,7 @@ test('who asks to be let in is listed, and decided about, with the status of wha
 
 test('nobody decides without the token, from another site, or with half a decision', async () => {
   const refuse = async () => expect.fail('decided')
-  const { url } = await open({ pairing: { list: refuse, approve: refuse, deny: refuse } })
+  const { url } = await open({ admin: { pairing: { list: refuse, approve: refuse, deny: refuse } } })
   const to = `${url}/api/pairing`
   expect((await fetch(to)).status).toBe(401)
   expect((await post(to, { approve: 'x' }, {})).status).toBe(401)

@@ -1,74 +1,80 @@
-// The pages and the API: which path answers what.
+// The pages and the API: maps each path to its handler.
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { RefusalReason } from '../../base/event.ts'
+import type { PairingAdmin } from '../../base/pairing.ts'
 import type { MessageReply } from '../../base/socket.ts'
 import { approvalInWords, denialInWords } from '../pairing.ts'
+import { adminRoutes } from './admin.ts'
 import type { Assets } from './assets.ts'
 import { attachmentRoutes } from './attachments.ts'
-import { deskRoutes } from './desks.ts'
+import { conversationRoutes } from './conversations.ts'
 import { fileRoutes } from './files.ts'
 import { tokenCookie } from './guard.ts'
-import { openHooks } from './hooks.ts'
+import { createHooks } from './hooks.ts'
 import { missionRoutes } from './mission.ts'
-import type { HttpLimits, HttpOptions } from './options.ts'
+import type { HttpLimits, HttpOptions, WebchatApi } from './options.ts'
 import { recordRoutes } from './records.ts'
 import { type Exchange, redirect, reply, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
 import { settingsRoutes } from './settings.ts'
-import { talkRoutes } from './talks.ts'
 import { callTool, listTools, toolsPath } from './tools.ts'
 
-/** Every path that stands for itself. Those that begin with `/hooks/`, `/api/tools/` and the names of files come on top. */
+/** All exact paths. Those below `/hooks/`, `/api/tools/` and the static files are added by makeRoutes. */
 export const routeTable = (
   options: HttpOptions,
   limits: HttpLimits,
   assets: Assets,
 ): Readonly<Record<string, Route | readonly Route[]>> => {
-  const { tools } = options
+  const { address, health, webchat, admin, tools } = options
   return {
-    '/': page('/web/mission/index.html', options.token, assets),
-    '/chat': page('/web/chat/index.html', options.token, assets),
+    '/': page('/web/mission/index.html', address.token, assets),
+    '/chat': page('/web/chat/index.html', address.token, assets),
     '/favicon.ico': { method: 'GET', access: 'open', answer: exchange => assets.send(exchange, '/web/icon.svg') },
     '/healthz': {
       method: 'GET',
       access: 'open',
-      answer: exchange =>
-        options.ready() ? replyJson(exchange, 200, { status: 'ok' }) : replyJson(exchange, 503, { status: 'starting' }),
+      answer(exchange) {
+        if (!health.ready()) return replyJson(exchange, 503, { status: 'starting' })
+        const why = health.trouble()
+        return why === null
+          ? replyJson(exchange, 200, { status: 'ok' })
+          : replyJson(exchange, 503, { status: 'trouble', why })
+      },
     },
     '/metrics': {
       method: 'GET',
       access: 'token',
       answer: async exchange =>
-        reply(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', await options.metrics()),
+        reply(exchange, 200, 'text/plain; version=0.0.4; charset=utf-8', await health.metrics()),
     },
     '/api/status': {
       method: 'GET',
       access: 'token',
-      answer: async exchange => replyJson(exchange, 200, { version: options.version, ...(await options.status()) }),
+      answer: async exchange => replyJson(exchange, 200, { version: health.version, ...(await health.status()) }),
     },
     '/api/messages': {
       method: 'POST',
       access: 'token',
-      answer: (exchange, _, signal) => takeMessage(exchange, options, limits.bodyBytes, signal),
+      answer: (exchange, _, signal) => takeMessage(exchange, webchat, limits.bodyBytes, signal),
     },
     '/api/pairing': [
       {
         method: 'GET',
         access: 'token',
-        answer: async exchange => replyJson(exchange, 200, await options.pairing.list()),
+        answer: async exchange => replyJson(exchange, 200, await admin.pairing.list()),
       },
-      { method: 'POST', access: 'token', answer: exchange => decidePairing(exchange, options, limits.bodyBytes) },
+      { method: 'POST', access: 'token', answer: exchange => decidePairing(exchange, admin.pairing, limits.bodyBytes) },
     ],
-    ...deskRoutes(options, limits),
-    ...missionRoutes(options, limits),
-    ...talkRoutes(options),
-    ...recordRoutes(options, limits),
-    ...fileRoutes(options),
-    ...settingsRoutes(options, limits),
-    ...attachmentRoutes(options),
-    // Open as far as the token goes: they ask for a key of their own.
-    ...(tools && { [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) } }),
+    ...adminRoutes(admin, limits),
+    ...missionRoutes(admin.mission, limits),
+    ...conversationRoutes(webchat.conversations),
+    ...recordRoutes(admin.records, limits),
+    ...fileRoutes(admin),
+    ...settingsRoutes(admin, limits),
+    ...attachmentRoutes(webchat.attachments),
+    // Open as far as the token goes: it requires its own key.
+    [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) },
   }
 }
 
@@ -78,27 +84,26 @@ export const makeRoutes = (
   assets: Assets,
 ): ((path: string) => readonly Route[]) => {
   const routes = routeTable(options, limits, assets)
-  const { tools } = options
-  const oneTool: Route | undefined = tools && {
+  const oneTool: Route = {
     method: 'POST',
     access: 'open',
-    answer: (exchange, _, signal) => callTool(exchange, tools, signal),
+    answer: (exchange, _, signal) => callTool(exchange, options.tools, signal),
   }
   const file: Route = {
     method: 'GET',
     access: 'open',
     answer: exchange => assets.send(exchange, exchange.url.pathname),
   }
-  const hooks = openHooks(options, limits)
+  const hooks = createHooks(options, limits)
   return path => {
     const hook = hooks(path)
     if (hook) return [{ method: 'POST', access: 'open', anyHost: true, answer: hook }]
-    if (oneTool && path.startsWith(`${toolsPath}/`)) return [oneTool]
+    if (path.startsWith(`${toolsPath}/`)) return [oneTool]
     return [(Object.hasOwn(routes, path) ? routes[path] : undefined) ?? (assets.has(path) ? file : [])].flat()
   }
 }
 
-/** A page that opens for whoever has the token: the link sets the cookie, and leaves the address without it. */
+/** A page for holders of the token: a link with the token sets the cookie, and redirects to the address without it. */
 const page = (file: string, token: string, assets: Assets): Route => ({
   method: 'GET',
   access: 'asks',
@@ -109,8 +114,8 @@ const page = (file: string, token: string, assets: Assets): Route => ({
       const cookie = `${tokenCookie}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`
       return redirect(exchange, pathname, { 'Set-Cookie': cookie })
     }
-    // A link on another site brings no SameSite=Strict cookie along, even if we have just set it. Coming once more from
-    // our own page does; and then Sec-Fetch-Site is same-origin, so that this ends.
+    // A link on another site sends no SameSite=Strict cookie, even if we have just set it. Reloading from our own page does;
+    // then Sec-Fetch-Site is same-origin, so this happens only once.
     const site = exchange.request.headers['sec-fetch-site']
     const again = admission === 'missing' && (site === 'cross-site' || site === 'same-site')
     return assets.send(exchange, '/web/chat/locked.html', 401, {
@@ -122,7 +127,7 @@ const page = (file: string, token: string, assets: Assets): Route => ({
 
 const takeMessage = async (
   exchange: Exchange,
-  options: HttpOptions,
+  webchat: WebchatApi,
   limit: number,
   signal: AbortSignal,
 ): Promise<void> => {
@@ -134,21 +139,21 @@ const takeMessage = async (
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   const wait = ['true', '1'].includes(url.searchParams.get('wait') ?? '')
-  const { text, id = randomUUID(), conversation = options.newConversation(), attachments } = body.value
+  const { text, id = randomUUID(), conversation = webchat.newConversation(), attachments } = body.value
   const message = { conversation, text, id, ...(attachments && { attachments }) }
   let answer: MessageReply
   try {
-    answer = await options.message(message, wait, AbortSignal.any([signal, gone.signal]))
+    answer = await webchat.message(message, wait, AbortSignal.any([signal, gone.signal]))
   } catch (error) {
-    if (gone.signal.aborted) return // nobody is there to be told
+    if (gone.signal.aborted) return // the client has left
     if (signal.aborted) return replyError(exchange, 503, 'The gateway is stopping.', { 'Retry-After': '5' })
     throw error
   }
   replyToMessage(exchange, answer)
 }
 
-/** `reason` says in plain words what became of it. */
-const decidePairing = async (exchange: Exchange, { pairing }: HttpOptions, limit: number): Promise<void> => {
+/** `reason` is the result in words. */
+const decidePairing = async (exchange: Exchange, pairing: PairingAdmin, limit: number): Promise<void> => {
   const { readDecision } = await import('./body.ts')
   const body = await readDecision(exchange.request, limit)
   if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
@@ -201,8 +206,8 @@ const refusalStatus: Readonly<Record<RefusalReason, number>> = {
   empty: 400,
 }
 
-/** `close` comes after `finish`, or without it when the connection broke before the last byte was handed over. */
-const onceOut = (response: ServerResponse, tell: (sent: boolean) => void): void => {
-  if (response.destroyed) tell(false)
-  else response.once('close', () => tell(response.writableFinished))
+/** `close` follows `finish`, or comes without it if the connection broke before the last byte was written. */
+const onceOut = (response: ServerResponse, emit: (sent: boolean) => void): void => {
+  if (response.destroyed) emit(false)
+  else response.once('close', () => emit(response.writableFinished))
 }

@@ -3,26 +3,27 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { listAssets } from './assets.ts'
-import { conversationName } from './conversation.ts'
-import { type Guard, openGuard } from './guard.ts'
-import { defaultLimits, type HttpLimits, type HttpOptions, type OpenHttp } from './options.ts'
+import { conversationName } from './conversation-name.ts'
+import { createGuard, type Guard } from './guard.ts'
+import type { HttpLimits, HttpOptions, OpenHttp } from './options.ts'
 import { type Exchange, replyError } from './reply.ts'
 import type { Route } from './route.ts'
 import { makeRoutes } from './routes.ts'
 import { openSockets, type Sockets } from './sockets.ts'
 
-// An `import` of node:http reads all its names, among them WebSocket, and so loads undici: 12 MB and 20 ms for nothing.
+// An `import` of node:http reads all its names, including WebSocket, and so loads undici: 12 MB and 20 ms for nothing.
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
 
-/** Resolves once it listens. Rejects, naming HTTP_PORT or HTTP_HOST, when it cannot. Lives until the signal. */
-export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promise<OpenHttp> => {
+/** Resolves once it listens. If it cannot, rejects with a message that names HTTP_PORT or HTTP_HOST. Runs until the signal. */
+export const openHttp = async (options: HttpOptions, limits: HttpLimits, signal: AbortSignal): Promise<OpenHttp> => {
   signal.throwIfAborted()
-  if (options.token === '') throw new Error('The HTTP server needs a token: set HTTP_TOKEN.')
-  const limits: HttpLimits = { ...defaultLimits, ...options.limits }
-  const { host, token, warn } = options
-  const guard = openGuard({ host, names: options.names ?? [], token, wrongTokenMs: limits.wrongTokenMs, warn })
-  const route = makeRoutes(options, limits, await listAssets(options.webDir, options.modulesDir))
-  const sockets = openSockets({ limits, warn, connect: options.connect })
+  const { address, pages, webchat, warn } = options
+  const { host, names, token } = address
+  if (token === '') throw new Error('The HTTP server needs a token: set HTTP_TOKEN.')
+  const guard = createGuard({ host, names, token, wrongTokenMs: limits.wrongTokenMs, warn })
+  const route = makeRoutes(options, limits, await listAssets(pages.webDir, pages.modulesDir))
+  const warnSometimes = seldom(warn)
+  const sockets = openSockets({ limits, warn, connect: webchat.connect })
 
   const server = createServer({
     headersTimeout: limits.headersMs,
@@ -30,21 +31,27 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: Math.min(2_000, limits.headersMs),
     maxHeaderSize: 16 * 1024,
-    // Otherwise any Upgrade header (h2c, for one) would be taken for a WebSocket.
+    // Otherwise any Upgrade header (such as h2c) would be taken for a WebSocket.
     shouldUpgradeCallback: request => request.headers.upgrade?.toLowerCase() === 'websocket',
+  })
+  // The kernel accepts connections until the last file descriptor is used; then even connected clients would get no answer.
+  server.on('connection', socket => {
+    if (address.hasRoom()) return
+    warnSometimes({}, 'connection refused: too few descriptors left')
+    turnAway(socket, 503, 'There are too many connections here at the moment. Try again in a minute.')
   })
   const underWay = new WeakMap<Socket, number>()
   server.on('request', (request, response) => {
     const { socket } = request
     const others = underWay.get(socket) ?? 0
-    // Whole bags of requests fit into one packet, and each of them costs far more here than there.
+    // Many pipelined requests fit into one packet, and each costs far more to answer than to send.
     if (others >= limits.atOnce) return void socket.destroy()
     underWay.set(socket, others + 1)
     response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1))
     const url = urlOf(request)
     const exchange: Exchange = { request, response, url: url ?? new URL('http://localhost/') }
     if (url === null) return replyError(exchange, 400, 'This address cannot be read.')
-    response.on('error', () => response.destroy()) // the other side left; `close` tells whoever waits for it
+    response.on('error', () => response.destroy()) // the client left; handlers see `close`
     answer(exchange, guard, route, signal).catch(error => {
       if (response.destroyed) return
       warn({ err: error, path: url.pathname }, 'request failed')
@@ -52,15 +59,15 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
     })
   })
   server.on('upgrade', (request, stream, head) => {
-    stream.on('error', () => stream.destroy()) // left before it was let in
-    upgrade(request, stream, head, { guard, sockets, newConversation: options.newConversation }).catch(error => {
+    stream.on('error', () => stream.destroy()) // closed before the upgrade
+    upgrade(request, stream, head, { guard, sockets, newConversation: webchat.newConversation }).catch(error => {
       warn({ err: error }, 'upgrade failed')
       stream.destroy()
     })
   })
 
-  await listen(server, host, options.port)
-  server.on('error', error => warn({ err: error }, 'http server trouble'))
+  await listen(server, host, address.port)
+  server.on('error', error => warnSometimes({ err: error }, 'http server error'))
   const { port } = server.address() as AddressInfo
   return { port, url: `http://${nameFor(host)}:${port}`, closed: closing(server, sockets, limits.stopMs, signal) }
 }
@@ -78,9 +85,9 @@ const answer = async (
   const routes = find(url.pathname)
   if (!routes.some(({ anyHost }) => anyHost) && !guard.hostIsOurs(request))
     return replyError(exchange, 421, foreignHost)
-  // Pages may be linked to from anywhere and hold nothing. What the token opens is not for the pages of others.
+  // Pages may be linked from anywhere and contain no data. Paths behind the token are not for pages of other sites.
   if ((method !== 'GET' || routes.some(({ access }) => access === 'token')) && !guard.originIsOurs(request))
-    return replyError(exchange, 403, 'Other sites may not ask this.')
+    return replyError(exchange, 403, 'Requests from other sites are not allowed.')
   if (routes.length === 0) return replyError(exchange, 404, 'There is nothing here.')
   const route = routes.find(one => one.method === method)
   if (!route) {
@@ -111,7 +118,7 @@ const upgrade = async (
   const url = urlOf(request)
   if (url === null) return turnAway(stream, 400, 'This address cannot be read.')
   if (!guard.hostIsOurs(request)) return turnAway(stream, 421, foreignHost)
-  if (!guard.originIsOurs(request)) return turnAway(stream, 403, 'Other sites may not connect.')
+  if (!guard.originIsOurs(request)) return turnAway(stream, 403, 'Connections from other sites are not allowed.')
   if (url.pathname !== '/ws') return turnAway(stream, 404, 'There is no WebSocket here.')
   const admission = await guard.admit(request, url)
   if (admission !== 'admitted')
@@ -120,7 +127,8 @@ const upgrade = async (
   if (!conversationName.test(conversation)) {
     return turnAway(stream, 400, 'The conversation must match [A-Za-z0-9._-]{1,64}.')
   }
-  await sockets.take(request, stream, head, conversation)
+  const drafts = url.searchParams.get('drafts') === 'delta' ? 'delta' : 'whole'
+  await sockets.take(request, stream, head, conversation, { drafts })
 }
 
 const turnAway = (stream: Duplex, status: number, words: string): void => {
@@ -132,6 +140,17 @@ const turnAway = (stream: Duplex, status: number, words: string): void => {
     `Content-Length: ${Buffer.byteLength(body)}`,
   ]
   stream.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => stream.destroy())
+}
+
+/** A warning per connection attempt would fill the log. */
+const seldom = (warn: HttpOptions['warn']): HttpOptions['warn'] => {
+  const resting = new Set<string>()
+  return (fields, text) => {
+    if (resting.has(text)) return
+    resting.add(text)
+    setTimeout(() => resting.delete(text), 60_000).unref()
+    warn(fields, text)
+  }
 }
 
 const urlOf = (request: IncomingMessage): URL | null => URL.parse(request.url ?? '', 'http://localhost')
@@ -161,7 +180,7 @@ const listenTrouble = ({ code, message }: NodeJS.ErrnoException, host: string, p
 const closing = (server: Server, sockets: Sockets, stopMs: number, signal: AbortSignal): Promise<void> =>
   new Promise(resolve => {
     const stop = (): void => {
-      // What answers its last request becomes idle only now and then, and would stay for the keep-alive time.
+      // Connections that finish their last request become idle one by one, and would stay open for the keep-alive time.
       const idle = setInterval(() => server.closeIdleConnections(), 50)
       const late = setTimeout(() => server.closeAllConnections(), stopMs)
       server.close(() => {
@@ -175,7 +194,7 @@ const closing = (server: Server, sockets: Sockets, stopMs: number, signal: Abort
     else signal.addEventListener('abort', stop, { once: true })
   })
 
-/** The host as it stands in a link: one that a browser on this machine can open. */
+/** The host for a link that a browser on this machine can open. */
 const nameFor = (host: string): string => {
   if (host === '0.0.0.0' || host === '::' || host === '') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host

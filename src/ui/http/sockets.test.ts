@@ -3,24 +3,25 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type WebSocket from 'ws'
 import type { Socket } from '../../base/socket.ts'
-import type { HttpOptions } from './options.ts'
+import type { HttpLimits } from './options.ts'
 import { bearer, client, closeAll, open, raw, token } from './server.rig.ts'
 
 afterEach(closeAll)
 
 test('a socket that never answers the goodbye is cut off', async () => {
-  const { port, stop } = await open()
+  const joined = Promise.withResolvers<void>()
+  const { port, stop } = await open({ webchat: { connect: () => joined.resolve() } })
   const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
   const head = `GET /ws?token=${token} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}\r\n\r\n`
   const mute = raw(port, head)
-  await sleep(150)
+  await joined.promise
   await stop()
   expect(await mute).toMatch(/^HTTP\/1\.1 101 /)
 })
 
 test('a socket joins the conversation it names, or a new one, and only with the token', async () => {
   const joined: string[] = []
-  const { url } = await open({ connect: (_, conversation) => void joined.push(conversation) })
+  const { url } = await open({ webchat: { connect: (_, conversation) => void joined.push(conversation) } })
   for (const path of [`/ws?token=${token}&conversation=a.B-9_`, `/ws?token=${token}`]) {
     const { ws, opened, closed } = client(url + path, {})
     await opened
@@ -39,9 +40,9 @@ test('a socket joins the conversation it names, or a new one, and only with the 
   expect(joined).toHaveLength(3)
 })
 
-const withSocket = async (changes: Partial<HttpOptions> = {}) => {
+const withSocket = async (changes: { readonly limits?: Partial<HttpLimits> } = {}) => {
   const sockets: Socket[] = []
-  const server = await open({ connect: socket => void sockets.push(socket), ...changes })
+  const server = await open({ webchat: { connect: socket => void sockets.push(socket) }, ...changes })
   const join = async (options: WebSocket.ClientOptions = {}) => {
     const peer = client(`${server.url}/ws`, { headers: bearer, ...options })
     await peer.opened

@@ -1,30 +1,30 @@
-// WebSockets: the upgrade, the heartbeat, and base/socket.ts over ws. The package is loaded with the first upgrade.
+// WebSockets: the upgrade, the heartbeat, and base/socket.ts on top of ws. The package is loaded with the first upgrade.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket, WebSocketServer } from 'ws'
-import type { Socket } from '../../base/socket.ts'
+import type { Connected, Socket } from '../../base/socket.ts'
 import type { HttpLimits } from './options.ts'
 
 export interface Sockets {
-  take(request: IncomingMessage, stream: Duplex, head: Buffer, conversation: string): Promise<void>
-  /** Says goodbye to everyone; whoever has not left after `stopMs` is cut off. */
+  take(request: IncomingMessage, stream: Duplex, head: Buffer, conversation: string, how: Connected): Promise<void>
+  /** Closes all sockets; terminates those still open after `stopMs`. */
   stop(): void
 }
 
 interface SocketsOptions {
   readonly limits: HttpLimits
-  connect(socket: Socket, conversation: string): void
+  connect(socket: Socket, conversation: string, how: Connected): void
   warn(fields: object, text: string): void
 }
 
 interface Connection {
   readonly socket: Socket
-  /** Pings; cuts the connection if the last ping is still unanswered. */
+  /** Sends a ping; terminates the connection if the last ping is still unanswered. */
   beat(): void
   terminate(): void
 }
 
-/** Answers to pings that wait to be read. */
+/** Pongs that are queued but not yet sent. */
 const mostPongs = 100
 
 export const openSockets = ({ limits, connect, warn }: SocketsOptions): Sockets => {
@@ -44,7 +44,7 @@ export const openSockets = ({ limits, connect, warn }: SocketsOptions): Sockets 
     })
   }
 
-  const begin = (ws: WebSocket, conversation: string): void => {
+  const begin = (ws: WebSocket, conversation: string, how: Connected): void => {
     const connection = overWs(ws, limits, warn)
     connections.add(connection)
     ws.once('close', () => connections.delete(connection))
@@ -52,7 +52,7 @@ export const openSockets = ({ limits, connect, warn }: SocketsOptions): Sockets 
       for (const one of connections) one.beat()
     }, limits.pingEveryMs).unref()
     try {
-      connect(connection.socket, conversation)
+      connect(connection.socket, conversation, how)
     } catch (error) {
       warn({ err: error }, 'socket could not be connected')
       connection.socket.close(1011, 'internal error')
@@ -60,11 +60,15 @@ export const openSockets = ({ limits, connect, warn }: SocketsOptions): Sockets 
   }
 
   return {
-    async take(request, stream, head, conversation) {
-      server ??= load()
+    async take(request, stream, head, conversation, how) {
+      // If loading failed (no file descriptors, say), the next upgrade tries again.
+      server ??= load().catch(error => {
+        server = null
+        throw error
+      })
       const upgrades = await server
       if (stopped) stream.destroy()
-      else upgrades.handleUpgrade(request, stream, head, ws => begin(ws, conversation))
+      else upgrades.handleUpgrade(request, stream, head, ws => begin(ws, conversation, how))
     },
     stop() {
       stopped = true
@@ -86,7 +90,7 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
   let alive = true
   let gone = false
 
-  /** Also called before ws has closed: a reader too slow to be sent anything is gone as far as a chat is concerned. */
+  /** Also called before ws has closed: for the chat, a client that reads too slowly is gone. */
   const leave = (): void => {
     if (gone) return
     gone = true
@@ -114,7 +118,7 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
   ws.on('ping', payload => {
     alive = true
     pongs += 1
-    // Asked for without end by somebody who never reads them.
+    // The client sends pings but never reads the pongs.
     if (pongs > mostPongs) return ws.terminate()
     ws.pong(payload, undefined, () => {
       pongs -= 1
@@ -131,7 +135,7 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
       if (ws.bufferedAmount > limits.bufferedBytes) {
         warn({ buffered: ws.bufferedAmount }, 'socket reads too slowly')
         ws.close(1013, 'reading too slowly')
-        // The close frame waits behind the rest; a reader that has stopped never sees it.
+        // The close frame is queued behind the rest; a client that has stopped reading never sees it.
         setTimeout(() => ws.terminate(), limits.stopMs).unref()
         leave()
         return false
@@ -144,7 +148,7 @@ const overWs = (ws: WebSocket, limits: HttpLimits, warn: SocketsOptions['warn'])
       return new Promise(resolve => {
         probeCount += 1
         const payload = `reached ${probeCount}`
-        const timer = setTimeout(() => ws.terminate(), limits.reachMs) // and `close` settles it
+        const timer = setTimeout(() => ws.terminate(), limits.reachMs) // `close` settles it
         probes.set(payload, reached => {
           clearTimeout(timer)
           probes.delete(payload)

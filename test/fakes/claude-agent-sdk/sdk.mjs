@@ -1,5 +1,5 @@
-// The stand-in for the Claude Agent SDK: as much of query() as is used here. It starts claude as the real one does, with the same flags,
-// passes on what it writes, and throws when it ended badly.
+// A fake Claude Agent SDK: the part of query() that is used here. It starts claude with the same flags as the real one,
+// passes on its output, and throws if it failed.
 
 export function query({ prompt, options }) {
   const { command, args } = commandLine(options)
@@ -10,12 +10,12 @@ export function query({ prompt, options }) {
     env: { ...options.env, CLAUDE_CODE_ENTRYPOINT: 'sdk-ts' },
     signal: new AbortController().signal,
   })
-  // As the real one: an exit without a code or a signal is none.
+  // Like the real one: an exit without a code or a signal does not count.
   const exit = new Promise(resolve =>
     child.on('exit', (code, signal) => (code === null && signal === null ? null : resolve({ code, signal }))),
   )
   const answers = new Map()
-  // The stand-in for claude takes U+2028 for the end of a line.
+  // The fake claude takes U+2028 for the end of a line.
   const send = line => child.stdin.write(`${JSON.stringify(line).replaceAll('\u2028', '\\u2028')}\n`)
   const control = request => {
     const request_id = Math.random().toString(36).slice(2)
@@ -60,7 +60,7 @@ async function* linesOf(stream) {
   }
 }
 
-/** The real one runs a script with node, and a binary as it is. */
+/** The real one runs a script with node, and a binary directly. */
 function commandLine(options) {
   const flags = {
     'max-turns': options.maxTurns,
@@ -76,7 +76,9 @@ function commandLine(options) {
     ...['--output-format', 'stream-json', '--verbose', '--input-format', 'stream-json', ...set],
     ...(options.allowDangerouslySkipPermissions ? ['--allow-dangerously-skip-permissions'] : []),
     ...(options.includePartialMessages ? ['--include-partial-messages'] : []),
-    ...Object.entries(options.extraArgs ?? {}).flatMap(([name, value]) => [`--${name}`, value]),
+    ...Object.entries(options.extraArgs ?? {}).flatMap(([name, value]) =>
+      value === null ? [`--${name}`] : [`--${name}`, value],
+    ),
   ]
   const program = options.pathToClaudeCodeExecutable
   return /\.(mjs|js)$/.test(program) ? { command: 'node', args: [program, ...args] } : { command: program, args }

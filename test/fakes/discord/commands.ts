@@ -1,14 +1,15 @@
 // Application commands: what Discord takes as a definition, and what it remembers.
-import { asList } from './body.ts'
+import { asJson, asList } from './body.ts'
 import { type Form, openForm, refusal } from './refusal.ts'
 import type { Json, State } from './state.ts'
+import type { Compatible } from './types.ts'
 
 export interface Registered extends Json {
   readonly id: string
   readonly name: string
 }
 
-interface Shelf {
+interface QueueStore {
   registered: Registered[]
   puts: number
 }
@@ -59,8 +60,17 @@ const checkOptions = (form: Form, path: string, options: readonly Json[]): void 
   })
 }
 
-const check = (list: readonly Json[]): void => {
+const refuseByChoice = (form: Form, { refusedOptions = [], refusedCommands = [] }: Compatible, list: readonly Json[]) =>
+  list.forEach((command, at) => {
+    if (refusedCommands.includes(String(command.name))) form.add(`${at}.name`, 'REFUSED', 'Not here')
+    asList(command.options).forEach((option, nth) => {
+      if (refusedOptions.includes(Number(option.type))) form.add(`${at}.options.${nth}.type`, 'REFUSED', 'Not here')
+    })
+  })
+
+const check = (list: readonly Json[], compatible: Compatible): void => {
   const form = openForm()
+  refuseByChoice(form, compatible, list)
   if (list.length > 100) form.add('commands', 'APPLICATION_COMMAND_TOO_LARGE', 'Must be 100 or fewer in length.')
   list.forEach((command, at) => {
     if ((command.type ?? 1) === 1) {
@@ -76,21 +86,21 @@ const check = (list: readonly Json[]): void => {
   form.done()
 }
 
-export const openCommands = (state: State) => {
-  const shelves = new Map<string, Shelf>()
+export const createCommands = (state: State) => {
+  const shelves = new Map<string, QueueStore>()
   const created: number[] = []
-  const shelf = (guild: string | null): Shelf => {
+  const queueStore = (guild: string | null): QueueStore => {
     const key = guild ?? 'global'
     const found = shelves.get(key) ?? { registered: [], puts: 0 }
     shelves.set(key, found)
     return found
   }
   return {
-    look: (guild: string | null): Shelf => shelf(guild),
+    look: (guild: string | null): QueueStore => queueStore(guild),
     put(guild: string | null, body: unknown): Registered[] {
       const list = asList(body)
-      check(list)
-      const { registered } = shelf(guild)
+      check(list, state.compatible)
+      const { registered } = queueStore(guild)
       const day = state.now() - 86_400_000
       while (created[0] !== undefined && created[0] < day) created.shift()
       const fresh = list.filter(command => !registered.some(known => known.name === command.name))
@@ -109,15 +119,23 @@ export const openCommands = (state: State) => {
         version: state.nextId(),
         ...(guild === null ? {} : { guild_id: guild }),
       }))
-      const kept = shelf(guild)
+      const kept = queueStore(guild)
       kept.registered = next
       kept.puts++
       return next
     },
+    /** One beside those that are there; with the same name, instead. */
+    add(guild: string | null, body: unknown): Registered | undefined {
+      const { registered, puts } = queueStore(guild)
+      const others = registered.filter(known => known.name !== asJson(body).name)
+      const added = this.put(guild, [...others, asJson(body)]).at(-1)
+      queueStore(guild).puts = puts
+      return added
+    },
     /** The command somebody in that guild (null: a DM) would be offered. */
     offered(guild: string | null, name: string): Registered | null {
-      const ofGuild = guild === null ? [] : shelf(guild).registered
-      const found = [...ofGuild, ...shelf(null).registered].find(command => command.name === name)
+      const ofGuild = guild === null ? [] : queueStore(guild).registered
+      const found = [...ofGuild, ...queueStore(null).registered].find(command => command.name === name)
       if (found === undefined) return null
       const contexts = found.contexts
       if (Array.isArray(contexts) && !contexts.includes(guild === null ? 1 : 0)) return null
@@ -126,4 +144,4 @@ export const openCommands = (state: State) => {
   }
 }
 
-export type Commands = ReturnType<typeof openCommands>
+export type Commands = ReturnType<typeof createCommands>

@@ -202,6 +202,16 @@ test('a nonce is forgotten after some minutes', async () => {
   expect(third.id).not.toBe(first.id)
 })
 
+test('a nonce is told to whoever posts and whoever listens, and not to whoever reads the past', async () => {
+  const discord = await open()
+  const one = await bot(discord)
+  const posted = await one.api.channels.createMessage(discord.general.id, { content: 'hi', nonce: 'n1' })
+  await discord.until(() => one.texts().length > 0)
+  const [read] = await one.api.channels.getMessages(discord.general.id)
+  const told = one.heard.find(({ t }) => t === 'MESSAGE_CREATE')
+  expect([posted.nonce, told?.d.nonce, read?.nonce]).toEqual(['n1', 'n1', undefined])
+})
+
 test('whom a message pings depends on allowed_mentions', async () => {
   const discord = await open()
   const { api } = openBot(discord)

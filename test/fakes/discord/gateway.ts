@@ -52,7 +52,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
   const see = (what: GatewaySeen['what'], connection: Connection, detail: unknown): void => {
     seen.push({ what, at: state.now(), connection: connection.number, detail })
   }
-  const tell = (connection: Connection, payload: string): void => {
+  const emit = (connection: Connection, payload: string): void => {
     if (!connection.silent) connection.socket.send(payload)
   }
   const close = (connection: Connection, code: keyof typeof closes): void => {
@@ -66,7 +66,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
   const canReadContent = (session: Session): boolean => (session.intents & intents.MessageContent) !== 0
   const deliver = (session: Session, t: string, d: Json): void => {
     session.log.push(JSON.stringify({ op: 0, t, s: session.log.length + 1, d }))
-    if (session.connection !== null) tell(session.connection, session.log.at(-1) ?? '')
+    if (session.connection !== null) emit(session.connection, session.log.at(-1) ?? '')
   }
   state.dispatch = (event: Dispatch): void => {
     if (event.channel !== undefined && !sees(state, event.channel)) return
@@ -121,7 +121,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
     if (connection.session !== null) return close(connection, 4005)
     if (d.token !== state.token) return close(connection, 4004)
     const session = [...sessions].find(one => one.id === d.session_id && !one.over)
-    if (session === undefined) return tell(connection, JSON.stringify({ op: 9, d: false }))
+    if (session === undefined) return emit(connection, JSON.stringify({ op: 9, d: false }))
     const from = Number(d.seq)
     if (!Number.isInteger(from) || from > session.log.length) {
       end(session)
@@ -134,7 +134,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
     }
     session.connection = connection
     connection.session = session
-    for (const payload of session.log.slice(from)) tell(connection, payload)
+    for (const payload of session.log.slice(from)) emit(connection, payload)
     deliver(session, 'RESUMED', {})
   }
 
@@ -155,7 +155,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
     const { op, d } = payload
     if (op === 1) {
       see('heartbeat', connection, d)
-      return tell(connection, JSON.stringify({ op: 11 }))
+      return emit(connection, JSON.stringify({ op: 11 }))
     }
     if (op === 2) {
       see('identify', connection, d)
@@ -229,7 +229,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
       for (const connection of connections) connection.silent = true
     },
     reconnect(): void {
-      for (const connection of live()) tell(connection, JSON.stringify({ op: 7, d: null }))
+      for (const connection of live()) emit(connection, JSON.stringify({ op: 7, d: null }))
     },
     invalidate(resumable: boolean): void {
       for (const connection of live()) {
@@ -239,7 +239,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
           session.connection = null
           connection.session = null
         } else end(session)
-        tell(connection, JSON.stringify({ op: 9, d: resumable }))
+        emit(connection, JSON.stringify({ op: 9, d: resumable }))
       }
     },
     forget(): void {

@@ -1,8 +1,9 @@
 // A Discord on the loopback: REST and gateway, strict, with everything in memory.
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { openCommands } from './commands.ts'
+import { createCommands } from './commands.ts'
 import { openGateway } from './gateway.ts'
-import { openInteractions } from './interactions.ts'
+import { createInteractions } from './interactions.ts'
 import { matcher } from './match.ts'
 import { channelView, messageView, openPeople, poll } from './people.ts'
 import { openRest, type Route } from './rest.ts'
@@ -26,9 +27,11 @@ export const openDiscord = async (options: DiscordOptions = {}): Promise<FakeDis
   const gateway = openGateway(state, rest.server, options.heartbeatMs ?? 41_250)
   const origin = `http://127.0.0.1:${port}`
   state.origin = () => origin
+  const files = options.compatible?.filesApart ? await listenApart(rest.serve) : null
+  if (files) state.files = () => files.origin
   const making = openWorld(state)
-  const commands = openCommands(state)
-  const interactions = openInteractions(state, commands)
+  const commands = createCommands(state)
+  const interactions = createInteractions(state, commands)
   routes.push(...routesOf(state, making, commands, interactions, gateway.identified))
 
   const world = openWorldForTests(state, making)
@@ -63,10 +66,12 @@ export const openDiscord = async (options: DiscordOptions = {}): Promise<FakeDis
     op7: gateway.reconnect,
     op9: gateway.invalidate,
     forgetSession: gateway.forget,
+    forgetNonces: () => state.nonces.clear(),
     offline: rest.offline,
   }
   const close = async (): Promise<void> => {
     gateway.close()
+    files?.close()
     await rest.close()
   }
   return {
@@ -87,15 +92,27 @@ export const openDiscord = async (options: DiscordOptions = {}): Promise<FakeDis
   }
 }
 
+const listenApart = async (serve: RequestListener) => {
+  const server = createServer(serve)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const close = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
+}
+
 const openState = (options: DiscordOptions): State => {
   const now = options.now ?? Date.now
   const nextId = openSnowflakes(now)
   const id = nextId()
   const bot: User = { id, username: options.botName ?? 'aetheel', global_name: null, bot: true }
-  return {
+  const state: State = {
     now,
     nextId,
     origin: () => 'http://127.0.0.1',
+    files: () => state.origin(),
+    compatible: options.compatible ?? {},
     // As with every bot made today: application and bot user share their id.
     applicationId: id,
     bot,
@@ -115,6 +132,7 @@ const openState = (options: DiscordOptions): State => {
     editTimes: new Map(),
     dispatch: () => {},
   }
+  return state
 }
 
 const channelNamed = (state: State, channel: Channel | string): ChannelState => {
@@ -173,9 +191,9 @@ const openWorldForTests = (state: State, making: Making): World => {
   }
 }
 
-type Standing = 'denyIntents' | 'changeToken' | 'permissions' | 'blockDms' | 'editEvery'
+type Sender = 'denyIntents' | 'changeToken' | 'permissions' | 'blockDms' | 'editEvery'
 
-const standingTrouble = (state: State): Pick<Trouble, Standing> => ({
+const standingTrouble = (state: State): Pick<Trouble, Sender> => ({
   denyIntents(...intents) {
     state.denied.clear()
     for (const intent of intents) state.denied.add(intent)

@@ -35,7 +35,7 @@ const firstAnswers: Readonly<Record<number, { name: FirstAnswer; to: readonly nu
   9: { name: 'modal', to: [2, 3] },
 }
 
-export const openInteractions = (state: State, commands: Commands) => {
+export const createInteractions = (state: State, commands: Commands) => {
   const byToken = (token: string): InteractionState | undefined =>
     [...state.interactions.values()].find(interaction => interaction.token === token)
 
@@ -199,7 +199,7 @@ export const openInteractions = (state: State, commands: Commands) => {
   }
 }
 
-export type Interactions = ReturnType<typeof openInteractions>
+export type Interactions = ReturnType<typeof createInteractions>
 
 const typedInto = (
   command: Registered,
@@ -276,7 +276,7 @@ const interactionShape = (state: State, interaction: InteractionState, channel: 
           guild_id: guild.id,
           guild: { id: guild.id, locale: 'en-US', features: guildShape(state, guild).features },
           guild_locale: 'en-US',
-          member: { ...memberShape(guild, interaction.user), user, permissions: allPermissions.toString() },
+          member: { ...memberShape(state, guild, interaction.user), user, permissions: allPermissions.toString() },
         }),
     ...(interaction.message === null ? {} : { message: messageShape(state, interaction.message, true) }),
   }

@@ -109,7 +109,7 @@ export const openPeople = (state: State, interactions: Interactions): People => 
     if (channel === undefined) throw new Error(`no channel ${id}`)
     return channel
   }
-  const standing = (id: string): MessageState => {
+  const sender = (id: string): MessageState => {
     const message = state.messages.get(id)
     if (message === undefined || message.deleted) throw new Error(`no message ${id}`)
     return message
@@ -123,7 +123,7 @@ export const openPeople = (state: State, interactions: Interactions): People => 
     say(user, where, text, options = {}) {
       const channel = channelNamed(where.id)
       const content = `${options.mention === true ? `<@${state.bot.id}> ` : ''}${text}`.trim()
-      const reply = options.replyTo === undefined ? null : standing(options.replyTo.id)
+      const reply = options.replyTo === undefined ? null : sender(options.replyTo.id)
       const pings = whomItPings(
         state,
         channel,
@@ -147,7 +147,7 @@ export const openPeople = (state: State, interactions: Interactions): People => 
       return messageView(state, place(state, message))
     },
     edit({ id }, text) {
-      const message = standing(id)
+      const message = sender(id)
       const reply = message.reference === null ? undefined : state.messages.get(message.reference)
       const pinged = reply !== undefined && message.pinged.users.includes(reply.author) ? reply.author : null
       remember(message)
@@ -157,9 +157,9 @@ export const openPeople = (state: State, interactions: Interactions): People => 
       state.dispatch(messageEvent(state, 'MESSAGE_UPDATE', message))
       return messageView(state, message)
     },
-    remove: ({ id }) => erase(state, standing(id)),
+    remove: ({ id }) => erase(state, sender(id)),
     unfurl({ id }) {
-      const message = standing(id)
+      const message = sender(id)
       message.embeds = [{ type: 'link', url: 'https://example.invalid/', title: 'A preview' }]
       state.dispatch(messageEvent(state, 'MESSAGE_UPDATE', message))
     },
@@ -174,7 +174,7 @@ export const openPeople = (state: State, interactions: Interactions): People => 
       return answered(interactions.begin(4, user.id, channel, typed, null))
     },
     async click(user, { id }, customId) {
-      const message = standing(id)
+      const message = sender(id)
       const button = buttonsIn(message.components).find(one => one.custom_id === customId)
       if (button === undefined) throw new Error(`no button ${customId} on that message`)
       if (button.disabled === true) throw new Error(`button ${customId} is disabled`)

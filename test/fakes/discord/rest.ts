@@ -179,13 +179,14 @@ export const openRest = (state: State, routes: () => readonly Route[]) => {
     else if (!breaks || failure.hang !== true) write(response, seen, breaks ? broken(failure) : (reply as Reply))
   }
 
-  const server: Server = createServer((request, response) => {
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
     serve(request, response).catch((error: unknown) => {
       // A bug of the fake: said aloud, for no test may take it for Discord's behaviour.
       console.error('loopback Discord', error)
       request.socket.destroy()
     })
-  })
+  }
+  const server: Server = createServer(listener)
   server.on('connection', (socket: Socket) => {
     if (offline) return socket.destroy()
     sockets.add(socket)
@@ -194,6 +195,7 @@ export const openRest = (state: State, routes: () => readonly Route[]) => {
 
   return {
     server,
+    serve: listener,
     requests,
     limit: limits.add,
     fail(match: Match, failure: Failure): () => void {

@@ -5,7 +5,7 @@ import type { Interactions } from './interactions.ts'
 import { editInChannel, erase, joinBot, send } from './posting.ts'
 import { openForm, refusal } from './refusal.ts'
 import type { Call, Route } from './rest.ts'
-import { channelShape, guildShape, memberShape, messageShape, threadsOf, userShape } from './shape.ts'
+import { channelShape, guildShape, memberShape, messageShape, nonceShape, threadsOf, userShape } from './shape.ts'
 import {
   type ChannelState,
   channelOf,
@@ -132,7 +132,7 @@ const aboutGuilds = (state: State): Route[] => {
         const guild = guildOf(call)
         const user = state.users.get(param(call, 'user') === '@me' ? state.bot.id : param(call, 'user'))
         if (user === undefined || !guild.members.has(user.id)) throw refusal(10007)
-        return ok({ ...memberShape(guild, user.id), user: userShape(user) })
+        return ok({ ...memberShape(state, guild, user.id), user: userShape(user) })
       },
     },
   ]
@@ -243,14 +243,14 @@ const page = (channel: ChannelState, query: URLSearchParams): MessageState[] => 
   const after = border('after')
   const before = border('before')
   form.done()
-  const standing = channel.messages.filter(message => !message.deleted)
+  const sender = channel.messages.filter(message => !message.deleted)
   if (after !== null) {
-    return standing
+    return sender
       .filter(message => BigInt(message.id) > after)
       .slice(0, limit)
       .reverse()
   }
-  return standing
+  return sender
     .filter(message => before === null || BigInt(message.id) < before)
     .slice(-limit)
     .reverse()
@@ -279,7 +279,8 @@ const aboutMessages = (state: State): Route[] => {
       path: '/channels/:channel/messages',
       run: call => {
         const channel = channelOf(state, param(call, 'channel'))
-        return ok(shape(send(state, channel, asJson(call.body), call.uploads)))
+        const message = send(state, channel, asJson(call.body), call.uploads)
+        return ok({ ...shape(message), ...nonceShape(message) })
       },
     },
     {
@@ -324,6 +325,7 @@ const aboutCommands = (state: State, commands: Commands): Route[] => {
   return ['/applications/:application/commands', '/applications/:application/guilds/:guild/commands'].flatMap(path => [
     { method: 'GET', path, run: (call: Call) => ok(commands.look(guildOf(call)).registered) },
     { method: 'PUT', path, run: (call: Call) => ok(commands.put(guildOf(call), call.body)) },
+    { method: 'POST', path, run: (call: Call) => ({ status: 201, body: commands.add(guildOf(call), call.body) }) },
   ])
 }
 

@@ -35,9 +35,13 @@ export const userShape = (user: User): Json => ({
   ...(user.bot ? { bot: true } : {}),
 })
 
-export const memberShape = (guild: GuildState, id: string): Json => {
+/** As a server that is only compatible tells it. */
+const told = ({ compatible: { without = [] } }: State, shape: Json): Json =>
+  without.length === 0 ? shape : Object.fromEntries(Object.entries(shape).filter(([name]) => !without.includes(name)))
+
+export const memberShape = (state: State, guild: GuildState, id: string): Json => {
   const member = guild.members.get(id)
-  return {
+  return told(state, {
     roles: member?.roles ?? [],
     nick: null,
     avatar: null,
@@ -47,7 +51,7 @@ export const memberShape = (guild: GuildState, id: string): Json => {
     mute: false,
     flags: 0,
     pending: false,
-  }
+  })
 }
 
 const threadMember = (channel: ChannelState, id: string, at: number): Json => ({
@@ -99,7 +103,7 @@ export const channelShape = (state: State, channel: ChannelState): Json => {
   }
 }
 
-export const guildShape = (state: State, guild: GuildState): Json => ({
+const wholeGuild = (state: State, guild: GuildState): Json => ({
   id: guild.id,
   name: guild.name,
   icon: null,
@@ -122,6 +126,8 @@ export const guildShape = (state: State, guild: GuildState): Json => ({
   verification_level: 0,
 })
 
+export const guildShape = (state: State, guild: GuildState): Json => told(state, wholeGuild(state, guild))
+
 export const threadsOf = (state: State, guild: GuildState): ChannelState[] =>
   [...guild.channels]
     .map(id => state.channels.get(id))
@@ -131,15 +137,15 @@ export const threadsOf = (state: State, guild: GuildState): ChannelState[] =>
 /** Without the presences intent Discord lists nobody but the bot. */
 export const guildCreate = (state: State, guild: GuildState, everybody: boolean): Json => {
   const listed = everybody ? [...guild.members.keys()] : [state.bot.id]
-  return {
-    ...guildShape(state, guild),
+  return told(state, {
+    ...wholeGuild(state, guild),
     joined_at: iso(guild.members.get(state.bot.id)?.joined ?? 0),
     large: guild.members.size > 50,
     unavailable: false,
     member_count: guild.members.size,
     members: listed.flatMap(id => {
       const user = state.users.get(id)
-      return user === undefined ? [] : [{ ...memberShape(guild, id), user: userShape(user) }]
+      return user === undefined ? [] : [{ ...memberShape(state, guild, id), user: userShape(user) }]
     }),
     channels: [...guild.channels]
       .map(id => state.channels.get(id))
@@ -152,7 +158,7 @@ export const guildCreate = (state: State, guild: GuildState, everybody: boolean)
     stage_instances: [],
     guild_scheduled_events: [],
     soundboard_sounds: [],
-  }
+  })
 }
 
 const sign = (path: string, expires: string): string =>
@@ -162,7 +168,7 @@ export const attachmentUrl = (state: State, channel: string, attachment: Attachm
   const path = `/attachments/${channel}/${attachment.id}/${encodeURIComponent(attachment.name)}`
   const at = state.now()
   const ex = Math.floor((at + state.attachmentUrlMs) / 1000).toString(16)
-  return `${state.origin()}${path}?ex=${ex}&is=${Math.floor(at / 1000).toString(16)}&hm=${sign(path, ex)}&`
+  return `${state.files()}${path}?ex=${ex}&is=${Math.floor(at / 1000).toString(16)}&hm=${sign(path, ex)}&`
 }
 
 export const signedWell = (state: State, url: URL): boolean => {
@@ -198,7 +204,7 @@ export const messageShape = (state: State, message: MessageState, content: boole
   const referenced = message.reference === null ? undefined : state.messages.get(message.reference)
   const thread = message.thread === null ? undefined : state.channels.get(message.thread)
   const interaction = message.interaction === null ? undefined : state.interactions.get(message.interaction)
-  return {
+  return told(state, {
     id: message.id,
     type: message.type,
     channel_id: message.channel,
@@ -218,7 +224,6 @@ export const messageShape = (state: State, message: MessageState, content: boole
     attachments: open ? message.attachments.map(file => attachmentShape(state, message.channel, file)) : [],
     embeds: open ? message.embeds : [],
     components: open ? message.components : [],
-    ...(message.nonce === null ? {} : { nonce: message.nonce }),
     ...(message.webhook === null ? {} : { webhook_id: message.webhook }),
     ...(message.reference === null
       ? {}
@@ -248,13 +253,16 @@ export const messageShape = (state: State, message: MessageState, content: boole
             authorizing_integration_owners: {},
           },
         }),
-  }
+  })
 }
 
 const guildOf = (state: State, channel: string): Json => {
   const guild = state.channels.get(channel)?.guild ?? null
   return guild === null ? {} : { guild_id: guild }
 }
+
+/** Told with the message as it comes to be, and never again: whoever reads the past does not see it. */
+export const nonceShape = ({ nonce }: MessageState): Json => (nonce === null ? {} : { nonce })
 
 const messageIntent = (state: State, channel: string): number =>
   state.channels.get(channel)?.guild === null ? intents.DirectMessages : intents.GuildMessages
@@ -269,8 +277,9 @@ export const messageEvent = (state: State, t: 'MESSAGE_CREATE' | 'MESSAGE_UPDATE
     channel,
     d: content => ({
       ...messageShape(state, message, content),
+      ...(t === 'MESSAGE_CREATE' ? nonceShape(message) : {}),
       ...guildOf(state, message.channel),
-      ...(byMember ? { member: memberShape(guild, message.author) } : {}),
+      ...(byMember ? { member: memberShape(state, guild, message.author) } : {}),
     }),
   }
 }

@@ -1,6 +1,6 @@
 // What the loopback Discord keeps in memory, and who may see what of it.
 import { refusal } from './refusal.ts'
-import type { FirstAnswer, Permission, Pinged, Privileged, User } from './types.ts'
+import type { Compatible, FirstAnswer, Permission, Pinged, Privileged, User } from './types.ts'
 
 export type Json = Record<string, unknown>
 
@@ -95,6 +95,9 @@ export interface State {
   readonly now: () => number
   readonly nextId: () => string
   origin: () => string
+  /** Where files are. */
+  files: () => string
+  readonly compatible: Compatible
   readonly applicationId: string
   readonly bot: User
   token: string

@@ -193,6 +193,19 @@ export interface DiscordOptions {
   readonly denied?: readonly Privileged[]
   /** A guild of this size beside the ordinary one; `listed`: it names all members, as Discord does only when asked for presences. */
   readonly scale?: { readonly channels: number; readonly members: number; readonly listed?: boolean }
+  readonly compatible?: Compatible
+}
+
+/** What a server that is only compatible with Discord does in its own way. */
+export interface Compatible {
+  /** Left out of guilds and messages, over REST and the gateway, such as `roles`. */
+  readonly without?: readonly string[]
+  /** Types of options that it refuses, and with them all the commands that are put together with one. */
+  readonly refusedOptions?: readonly number[]
+  /** Commands that it refuses by their name. */
+  readonly refusedCommands?: readonly string[]
+  /** Files are on a port of their own. */
+  readonly filesApart?: boolean
 }
 
 export interface FakeDiscord extends World, People, Sight, Trouble {
@@ -305,6 +318,8 @@ export interface Trouble {
   blockDms(user: User, blocked?: boolean): void
   /** RESUME gets op 9 false. */
   forgetSession(): void
+  /** As it does after some minutes: what is posted from now on is new, whatever its nonce. */
+  forgetNonces(): void
   /** The whole of Discord cannot be reached: connections are cut and new ones reset, until `false`. */
   offline(on: boolean): void
 }

@@ -1,8 +1,8 @@
-// The chat as a page of Mission Control; the conversation is in the address: `#/chat?conversation=ID`.
+// The chat as a page of Mission Control, with the conversation in the address: `#/chat?conversation=ID`.
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { mountChat, validName } from '../../chat/mount.js'
 import { addressOf, readAddress } from '../address.js'
-import { connect, followLine, useEntries } from '../live.js'
+import { connect, onConnection, useEntries } from '../live.js'
 import { html } from '../ui.js'
 
 const named = () => {
@@ -11,7 +11,7 @@ const named = () => {
   return name !== null && validName.test(name) ? name : null
 }
 
-/** Keeps what else the address says, such as the event that lies open. */
+/** Keeps the other parameters, such as the open event. */
 const addressWith = id => {
   const { query } = readAddress()
   if (id === null) query.delete('conversation')
@@ -30,21 +30,21 @@ export const Page = () => {
         named,
         of: id => addressOf('chat', new URLSearchParams({ conversation: id })),
         show(id) {
-          if (readAddress().page === 'chat') history.replaceState(null, '', addressWith(id)) // else it is being left
+          if (readAddress().page === 'chat') history.replaceState(null, '', addressWith(id)) // otherwise the page is being left
         },
       },
       tryNow: connect,
     })
     const moved = () => {
       const { page } = readAddress()
-      if (page !== 'chat') return // it is being left
+      if (page !== 'chat') return // the page is being left
       const id = named()
       if (id === null) chat.showAddress()
       else chat.open(id)
     }
     addEventListener('hashchange', moved)
     mounted.current = chat
-    const unfollow = followLine(({ again }) => again && chat.refresh())
+    const unfollow = onConnection(({ reconnected }) => reconnected && chat.refresh())
     return () => {
       mounted.current = null
       unfollow()

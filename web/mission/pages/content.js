@@ -1,10 +1,21 @@
-// Content Intel: what was found to read or to write about, and how far one is with it.
+// Content Intel: items to read or write about, and their status.
 import { useRef, useState } from 'preact/hooks'
+import { plural } from '../format.js'
 import { useNow } from '../live.js'
 import { RecordForm } from '../record-form.js'
-import { byNewest, Changed, More, Removed, Seek, shortened, Tags, Text, useRecords, useSought } from '../records.js'
-import { Act, Badge, Empty, Head, html, Loaded, toast } from '../ui.js'
-import { plural } from '../words.js'
+import {
+  byNewest,
+  Changed,
+  FilterBar,
+  More,
+  Removed,
+  shortened,
+  Tags,
+  Text,
+  useFilter,
+  useRecords,
+} from '../records.js'
+import { ActionButton, Badge, Empty, Head, html, Loaded, toast } from '../ui.js'
 
 const states = [
   ['new', 'New'],
@@ -21,63 +32,63 @@ const textOf = ({ title, url, kind, summary, tags }) => [title, url, kind, summa
 
 export const Page = () => {
   const records = useRecords('/api/content', 'content-items.json')
-  const sought = useSought(byNewest(records.items), { textOf, facets })
-  /** A find, `new`, or null. */
+  const filter = useFilter(byNewest(records.items), { textOf, facets })
+  /** A content item, `new`, or null. */
   const [editing, setEditing] = useState(null)
   const now = useNow()
   return html`
-    <${Head} title="Content Intel" about="What you and the agent found to read, or to write about. It is in content-items.json.">
-      <button type="button" class="button primary" onClick=${() => setEditing('new')}>Add a find</button>
+    <${Head} title="Content Intel" about="Articles, videos and ideas to read or write about. Stored in content-items.json.">
+      <button type="button" class="button primary" onClick=${() => setEditing('new')}>Add item</button>
     </${Head}>
     <${Removed} records=${records} />
     <${Loaded} answer=${records.answer} rows=${5}>
       ${({ items }) =>
         items.length === 0
-          ? html`<${Empty}>Nothing was found yet. Add something, or ask the agent to look around.</${Empty}>`
+          ? html`<${Empty}>No content items yet. Add one, or ask the agent to find some.</${Empty}>`
           : html`
-            <${Seek} sought=${sought} label="Search the finds" counted=${count => `${plural(count, 'find')} found`} />
-            ${sought.found.length === 0 && html`<${Empty}>No find fits.</${Empty}>`}
-            <ul class="cards finds">${sought.shown.map(
-              find =>
-                html`<${Find} key=${find.id} find=${find} now=${now} records=${records} choose=${sought.choose} edit=${() => setEditing(find)} />`,
+            <${FilterBar} filter=${filter} label="Search content items" counted=${count => `${plural(count, 'item')} found`} />
+            ${filter.found.length === 0 && html`<${Empty}>No content items match the filter.</${Empty}>`}
+            <ul class="cards content-items">${filter.shown.map(
+              item =>
+                html`<${Item} key=${item.id} item=${item} now=${now} records=${records} choose=${filter.choose} edit=${() => setEditing(item)} />`,
             )}</ul>
-            <${More} sought=${sought} />`}
+            <${More} filter=${filter} />`}
     </${Loaded}>
-    ${editing !== null && html`<${FindForm} records=${records} find=${editing === 'new' ? null : editing} onClose=${() => setEditing(null)} />`}`
+    ${editing !== null && html`<${ItemForm} records=${records} item=${editing === 'new' ? null : editing} onClose=${() => setEditing(null)} />`}`
 }
 
-const Find = ({ find, now, records, choose, edit }) => {
-  const { id, title, url, kind, summary, status, tags, updatedAt } = find
+const Item = ({ item, now, records, choose, edit }) => {
+  const { id, title, url, kind, summary, status, tags, updatedAt } = item
   const name = shortened(title)
   const address = webAddress(url)
-  /** Chosen and not told yet: one after the other, or the second would be taken for somebody else's. */
-  const [ahead, setAhead] = useState(null)
+  /** Chosen but not saved yet. Saved one after the other; otherwise the second would look like a conflict with the first. */
+  const [optimistic, setOptimistic] = useState(null)
   const line = useRef(Promise.resolve())
-  const owed = useRef(0)
-  const told = async (next, was) => {
+  const unsaved = useRef(0)
+  const saveStatus = async (next, was) => {
     try {
       await records.change(id, { status: next }, { status: was })
     } catch (problem) {
       toast(problem.message, 'bad')
     }
-    owed.current -= 1
-    if (owed.current === 0) setAhead(null)
+    unsaved.current -= 1
+    if (unsaved.current === 0) setOptimistic(null)
   }
   const move = event => {
     const next = event.target.value
-    const was = ahead ?? status
-    owed.current += 1
-    setAhead(next)
-    line.current = line.current.then(() => told(next, was))
+    const was = optimistic ?? status
+    unsaved.current += 1
+    setOptimistic(next)
+    line.current = line.current.then(() => saveStatus(next, was))
   }
   return html`
-    <li class="card record find is-${status}">
+    <li class="card record content-item is-${status}">
       <div class="job-head">
         <div class="grow">
           <h2 dir="auto">${address ? html`<a href=${address.href} target="_blank" rel="noopener noreferrer">${title}</a>` : title}</h2>
           ${url && html`<p class="under">${address ? address.host : url}</p>`}
         </div>
-        <select class="input small" aria-label=${`Status of “${name}”`} value=${ahead ?? status} onChange=${move}>${states.map(([one, words]) => html`<option key=${one} value=${one}>${words}</option>`)}</select>
+        <select class="input small" aria-label=${`Status of “${name}”`} value=${optimistic ?? status} onChange=${move}>${states.map(([one, words]) => html`<option key=${one} value=${one}>${words}</option>`)}</select>
       </div>
       ${summary && html`<${Text} text=${summary} />`}
       <div class="record-foot">
@@ -88,27 +99,27 @@ const Find = ({ find, now, records, choose, edit }) => {
         </div>
         <div class="acts">
           <button type="button" class="button small" aria-label=${`Edit “${name}”`} onClick=${edit}>Edit</button>
-          <${Act} class="button small quiet-danger" run=${() => records.remove(id, title)} aria-label=${`Remove “${name}”`}>Remove</${Act}>
+          <${ActionButton} class="button small quiet-danger" run=${() => records.remove(id, title)} aria-label=${`Delete “${name}”`}>Delete</${ActionButton}>
         </div>
       </div>
     </li>`
 }
 
-const FindForm = ({ records, find, onClose }) => {
+const ItemForm = ({ records, item, onClose }) => {
   const kinds = [...new Set(['article', 'video', 'post', 'idea', ...records.items.map(({ kind }) => kind)])]
   const fields = [
     { name: 'title', label: 'Title', most: 500, required: true },
-    { name: 'url', label: 'Address', most: 2000, hint: 'https://…' },
+    { name: 'url', label: 'URL', most: 2000, hint: 'https://…' },
     { name: 'kind', label: 'Kind', most: 100, known: kinds.filter(Boolean) },
     { name: 'status', label: 'Status', kind: 'choice', choices: states },
-    { name: 'summary', label: 'What it says', kind: 'long', most: 10_000 },
-    { name: 'tags', label: 'Tags', kind: 'tags', most: 5000, hint: 'with commas between them' },
+    { name: 'summary', label: 'Summary', kind: 'long', most: 10_000 },
+    { name: 'tags', label: 'Tags', kind: 'tags', most: 5000, hint: 'separated by commas' },
   ]
-  return html`<${RecordForm} title=${find ? 'Edit the find' : 'Add a find'} what="find" fields=${fields} records=${records} item=${find}
+  return html`<${RecordForm} title=${item ? 'Edit content item' : 'Add content item'} what="content item" fields=${fields} records=${records} item=${item}
     start=${{ title: '', url: '', kind: 'article', status: 'new', summary: '', tags: [] }} onClose=${onClose} />`
 }
 
-/** What leads somewhere on the web; all else is only text. */
+/** Only http and https become links. */
 const webAddress = url => {
   const address = URL.canParse(url) ? new URL(url) : null
   return address && ['http:', 'https:'].includes(address.protocol) ? address : null

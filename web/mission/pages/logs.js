@@ -1,18 +1,18 @@
-// The log as it is written: filtered by level and words, followed or held, each line with its fields.
+// The log, live or paused, filtered by level and text; each line expands to its fields.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { ask } from '../api.js'
-import { followLine, useFiles } from '../live.js'
+import { getJson } from '../api.js'
+import { exactTime, plural, wholeDate } from '../format.js'
+import { onConnection, useFiles } from '../live.js'
 import { Badge, CopyButton, copied, Empty, Head, html, Notice, Skeleton, toast } from '../ui.js'
-import { exactTime, plural, wholeDate } from '../words.js'
 
 const tones = { warn: 'busy', error: 'bad', fatal: 'bad' }
 const first = 300
-/** More than that makes a slow page; the whole log is in its files. */
+/** More lines would make the page slow; the whole log is in its files. */
 const most = 2000
 let last = 0
 const numbered = lines => lines.map(line => ({ ...line, id: ++last }))
 
-/** The lines that fit, and those that come. `wait` true: what comes is left for later. */
+/** The lines that match, and new ones as they arrive. `wait`: new lines are not loaded yet. */
 const useLog = (level, words, wait) => {
   const [state, setState] = useState({ lines: null, kept: true, trouble: null })
   const [news, setNews] = useState(false)
@@ -23,7 +23,7 @@ const useLog = (level, words, wait) => {
   const load = async run => {
     Object.assign(now.current, { cursor: null, loading: true, failed: false, again: false })
     try {
-      const { lines, cursor, kept } = await ask(query(null))
+      const { lines, cursor, kept } = await getJson(query(null))
       if (run !== now.current.run) return
       Object.assign(now.current, { cursor, loading: false })
       setState({ lines: numbered(lines), kept, trouble: null })
@@ -32,9 +32,9 @@ const useLog = (level, words, wait) => {
       Object.assign(now.current, { loading: false, failed: true })
       setState(before => ({ ...before, trouble }))
     }
-    if (now.current.again) goOn() // told while it was on its way
+    if (now.current.again) loadNewer() // new lines arrived during the request
   }
-  const goOn = async () => {
+  const loadNewer = async () => {
     const mine = now.current
     if (mine.asking || mine.loading) {
       mine.again = true
@@ -47,7 +47,7 @@ const useLog = (level, words, wait) => {
     try {
       for (let more = true; more && run === mine.run; ) {
         mine.again = false
-        const page = await ask(query(mine.cursor))
+        const page = await getJson(query(mine.cursor))
         if (run !== mine.run) break
         if (page.gap) {
           fresh.length = 0
@@ -59,20 +59,20 @@ const useLog = (level, words, wait) => {
         more = page.more || mine.again
       }
     } catch {
-      // The line has a banner of its own, and what was missed is asked for when it is back.
+      // A lost connection already has a banner; missed lines are loaded after the reconnect.
     }
     if (fresh.length > 0 && run === mine.run)
       setState(before => ({ ...before, lines: [...before.lines, ...fresh].slice(-most), trouble: null }))
     mine.asking = false
     if (mine.again) latest.current()
   }
-  /** As it is now: what ends here may have begun with another filter. */
-  const latest = useRef(goOn)
-  /** Goes on, or begins again where that could not be. */
-  latest.current = () => (now.current.failed ? load(now.current.run) : goOn())
+  /** The current function: a pending request may belong to an older filter. */
+  const latest = useRef(loadNewer)
+  /** Loads newer lines, or everything if the last load failed. */
+  latest.current = () => (now.current.failed ? load(now.current.run) : loadNewer())
   useEffect(() => {
     now.current.run += 1
-    now.current.cursor = null // it belongs to what was looked for before
+    now.current.cursor = null // it belongs to the previous filter
     const { run } = now.current
     const timer = setTimeout(() => load(run), words === '' ? 0 : 250)
     return () => clearTimeout(timer)
@@ -80,13 +80,13 @@ const useLog = (level, words, wait) => {
   useFiles(files => {
     if (!files.some(file => file.startsWith('.aetheel/log'))) return
     if (wait) setNews(true)
-    else goOn()
+    else loadNewer()
   })
   useEffect(() => {
     if (wait) return
     setNews(false)
     latest.current()
-    return followLine(({ again }) => again && latest.current())
+    return onConnection(({ reconnected }) => reconnected && latest.current())
   }, [wait])
   const retry = () => load(now.current.run)
   return { ...state, news: wait && news, retry }
@@ -99,32 +99,32 @@ export const Page = () => {
   const { lines, kept, trouble, news, retry } = useLog(level, words.trim(), held)
   const copy = async () => {
     if (await copied(lines.map(asText).join('\n'))) toast(`${plural(lines.length, 'line')} copied.`)
-    else toast('The browser does not allow copying here.', 'bad')
+    else toast('The browser denied access to the clipboard.', 'bad')
   }
   return html`
-    <${Head} title="Logs" about="What the gateway logs, the newest at the end. It is kept in .aetheel/log.">
-      <button type="button" class="button" aria-pressed=${held ? 'true' : 'false'} onClick=${() => setHeld(!held)}>${held ? (news ? 'Go on (there is more)' : 'Go on') : 'Pause'}</button>
+    <${Head} title="Logs" about="The log of the gateway, newest last. Stored in .aetheel/log.">
+      <button type="button" class="button" aria-pressed=${held ? 'true' : 'false'} onClick=${() => setHeld(!held)}>${held ? (news ? 'Resume (new lines)' : 'Resume') : 'Pause'}</button>
       <button type="button" class="button" aria-disabled=${lines?.length > 0 ? undefined : 'true'} onClick=${() => lines?.length > 0 && copy()}>Copy</button>
     </${Head}>
     <form class="filters" role="search" onSubmit=${event => event.preventDefault()}>
-      <label class="field-label grow"><span class="unseen">Find in the log</span>
-        <input class="input" type="search" placeholder="Find in the log" maxlength="200" value=${words} onInput=${event => setWords(event.target.value)} /></label>
+      <label class="field-label grow"><span class="unseen">Search the log</span>
+        <input class="input" type="search" placeholder="Search the log" maxlength="200" value=${words} onInput=${event => setWords(event.target.value)} /></label>
       <label class="field-label"><span class="unseen">Level</span>
         <select class="input" value=${level} onChange=${event => setLevel(event.target.value)}>
-          <option value="trace">All levels</option><option value="info">Info and worse</option><option value="warn">Warnings and worse</option><option value="error">Errors</option>
+          <option value="trace">All levels</option><option value="info">Info and above</option><option value="warn">Warnings and above</option><option value="error">Errors only</option>
         </select></label>
     </form>
     ${trouble !== null && (lines === null || trouble.status !== 0) && html`<${Notice} trouble=${trouble} retry=${retry} />`}
     ${lines === null && trouble === null && html`<${Skeleton} rows=${8} />`}
-    ${lines !== null && !kept && html`<p class="hint-row"><${Badge} tone="busy">off</${Badge}> <span>The log is not kept in files: log.file is off (Settings).</span></p>`}
-    ${lines !== null && lines.length === 0 && html`<${Empty}>${words.trim() === '' && level === 'trace' ? 'Nothing was logged yet.' : 'Nothing in the log fits that.'}</${Empty}>`}
+    ${lines !== null && !kept && html`<p class="hint-row"><${Badge} tone="busy">off</${Badge}> <span>The log is not written to files because log.file is off (see Settings).</span></p>`}
+    ${lines !== null && lines.length === 0 && html`<${Empty}>${words.trim() === '' && level === 'trace' ? 'The log is empty.' : 'No lines match the filter.'}</${Empty}>`}
     ${lines !== null && lines.length > 0 && html`<${Lines} lines=${lines} />`}`
 }
 
 const asText = ({ at, level, text, fields }) =>
   `${new Date(at).toISOString()} ${level.toUpperCase()} ${text}${Object.keys(fields).length > 0 ? ` ${JSON.stringify(fields)}` : ''}`
 
-/** At its end it stays there as it grows; whoever has scrolled up stays where they are. Arrow keys go from line to line. */
+/** Follows the end of the log unless scrolled up. Arrow keys move between lines. */
 const Lines = ({ lines }) => {
   const box = useRef(null)
   const atEnd = useRef(true)
@@ -169,7 +169,7 @@ const Lines = ({ lines }) => {
       return next
     })
   }
-  // A line that is drawn already is handed over as it is, and not looked at again.
+  // An unchanged line reuses its node, so that it is not rendered again.
   const before = known.current
   known.current = new Map()
   const drawn = line => {
@@ -184,10 +184,10 @@ const Lines = ({ lines }) => {
   }
   return html`
     <div class="log-frame">
-      <ol class="log-lines" ref=${box} aria-label="Log, newest last; arrow keys go from line to line" onScroll=${scrolled} onKeyDown=${move}>
+      <ol class="log-lines" ref=${box} aria-label="Log, newest last; use the arrow keys to move between lines" onScroll=${scrolled} onKeyDown=${move}>
         ${lines.map(drawn)}
       </ol>
-      ${away && html`<button type="button" class="button small to-end" onClick=${toEnd}>To the newest</button>`}
+      ${away && html`<button type="button" class="button small to-end" onClick=${toEnd}>Jump to latest</button>`}
     </div>`
 }
 
@@ -222,7 +222,7 @@ const Detail = ({ line: { at, level, text, fields } }) => {
             html`<div key=${name}><dt>${name}</dt><dd dir="auto">${typeof value === 'string' ? value : JSON.stringify(value)}</dd></div>`,
         )}
       </dl>
-      ${err && html`<pre tabindex="0" aria-label="The error">${err.stack ?? JSON.stringify(err, null, 2)}</pre>`}
-      <${CopyButton} text=${JSON.stringify({ time: new Date(at).toISOString(), level, text, ...fields })} label="Copy this line" />
+      ${err && html`<pre tabindex="0" aria-label="Stack trace">${err.stack ?? JSON.stringify(err, null, 2)}</pre>`}
+      <${CopyButton} text=${JSON.stringify({ time: new Date(at).toISOString(), level, text, ...fields })} label="Copy line" />
     </div>`
 }

@@ -1,27 +1,27 @@
-// At a glance: is it well, what runs, what waits, what did today cost, what failed, what comes next.
+// The overview: health, what is running and queued, today’s numbers, failures, and the next jobs.
 import { useState } from 'preact/hooks'
-import { followLine, useAnswer, useNow, useStatus } from '../live.js'
+import { count, dollars, megabytes, moment, plural, shortCount, span, wholeDate, withoutLane } from '../format.js'
+import { onConnection, useNow, useResource, useStatus } from '../live.js'
 import { Ago, Badge, Card, Empty, Head, html, Lane, Loaded } from '../ui.js'
-import { count, dollars, megabytes, moment, plural, shortCount, span, wholeDate, withoutLane } from '../words.js'
 
-let lineState = document.body.dataset.line
-followLine(({ type }) => {
-  if (type !== 'connecting') lineState = type // while it is tried again it is still lost
+let connectionState = document.body.dataset.connection
+onConnection(({ type }) => {
+  if (type !== 'connecting') connectionState = type // still disconnected during a retry
 })
 
 export const Page = () => {
-  const answer = useAnswer('/api/overview', { concerns: () => true, everyMs: 30_000 })
+  const answer = useResource('/api/overview', { refreshOn: () => true, everyMs: 30_000 })
   const now = useNow(1000)
-  // When the status was told, so that the uptime goes on by itself.
-  const [told, setTold] = useState({ status: null, at: now })
+  // When the status was received, so that the uptime can be counted on from there.
+  const [received, setReceived] = useState({ status: null, at: now })
   useStatus(({ status, running }) => {
     if (answer.data) answer.change({ ...answer.data, status: { ...answer.data.status, ...status }, running })
   })
   const { data } = answer
-  if (data && data.status !== told.status) setTold({ status: data.status, at: Date.now() })
+  if (data && data.status !== received.status) setReceived({ status: data.status, at: Date.now() })
 
   return html`
-    <${Head} title="Overview" about=${data && html`<${Version} status=${data.status} up=${data.status.uptimeMs + Math.max(0, now - told.at)} />`} />
+    <${Head} title="Overview" about=${data && html`<${Version} status=${data.status} up=${data.status.uptimeMs + Math.max(0, now - received.at)} />`} />
     <${Loaded} answer=${answer} rows=${6}>
       ${view => html`
         <${Health} ...${view} />
@@ -38,7 +38,7 @@ export const Page = () => {
 const Version = ({ status: { backend, version, rssBytes }, up }) =>
   html`${backend} · version ${version} · up ${span(up)} · ${megabytes(rssBytes)}`
 
-/** The gateway lists the first hundred; there may be more. */
+/** The gateway lists only the first hundred. */
 const howManyWait = (waiting, status) =>
   waiting.length < 100 ? waiting.length : Math.max(waiting.length, status.events?.waiting ?? 0)
 
@@ -47,10 +47,10 @@ const Health = ({ status, running, waiting, today }) => {
   const waits = howManyWait(waiting, status)
   const doing =
     running.length > 0
-      ? `Working on ${plural(running.length, 'thing')}${waits > 0 ? `, ${count(waits)} waiting` : ''}.`
+      ? `${plural(running.length, 'turn')} running${waits > 0 ? `, ${count(waits)} queued` : ''}.`
       : waits > 0
-        ? `${plural(waits, 'thing')} waiting.`
-        : 'Nothing to do right now.'
+        ? `${plural(waits, 'event')} queued.`
+        : 'Idle.'
   return html`
     <section class="health ${tone}" aria-label="Health">
       <span class="pulse" aria-hidden="true"></span>
@@ -59,23 +59,25 @@ const Health = ({ status, running, waiting, today }) => {
 }
 
 const healthOf = (status, today) => {
-  if (lineState === 'offline' || lineState === 'locked')
-    return { tone: 'bad', words: 'Not connected', why: 'What you see is from before the line was lost.' }
+  if (connectionState === 'offline' || connectionState === 'locked')
+    return { tone: 'bad', words: 'Disconnected', why: 'This page may be out of date.' }
+  if (status.trouble) return { tone: 'bad', words: 'Not accepting messages', why: status.trouble }
   const away = status.unreached ?? []
   if (status.ready && away.length > 0)
     return {
       tone: 'bad',
       words: `${away.map(named).join(' and ')} ${away.length === 1 ? 'is' : 'are'} not connected`,
-      why: 'It is tried again by itself. What is written there meanwhile is answered afterwards.',
+      why: 'Reconnecting automatically. Messages sent in the meantime are answered afterwards.',
     }
   if (!status.ready) return { tone: 'busy', words: 'Starting', why: 'The gateway is not ready yet.' }
   const level = status.budget?.level
   if (level === 'over')
-    return { tone: 'bad', words: 'Over budget', why: 'Today’s budget is used up: only the owner is answered.' }
+    return { tone: 'bad', words: 'Over budget', why: 'Today’s budget is used up. Only the owner gets answers.' }
   if (level === 'paused')
-    return { tone: 'busy', words: 'Saving', why: 'Most of today’s budget is used up: scheduled jobs wait.' }
-  if (today.failed > 0) return { tone: 'busy', words: `Well, but ${plural(today.failed, 'turn')} failed today` }
-  return { tone: 'good', words: 'All is well' }
+    return { tone: 'busy', words: 'Near budget', why: 'Most of today’s budget is used up. Scheduled jobs are skipped.' }
+  if (status.notes?.length > 0) return { tone: 'busy', words: 'Needs attention', why: status.notes.join(' ') }
+  if (today.failed > 0) return { tone: 'busy', words: `${plural(today.failed, 'turn')} failed today` }
+  return { tone: 'good', words: 'All systems normal' }
 }
 
 const named = chat => chat.charAt(0).toUpperCase() + chat.slice(1)
@@ -83,11 +85,11 @@ const named = chat => chat.charAt(0).toUpperCase() + chat.slice(1)
 const Tiles = ({ status, running, waiting, today }) => html`
   <dl class="tiles">
     <${Tile} name="Running" value=${count(running.length)} tone=${running.length > 0 ? 'busy' : ''} />
-    <${Tile} name="Waiting" value=${count(howManyWait(waiting, status))} />
+    <${Tile} name="Queued" value=${count(howManyWait(waiting, status))} />
     <${Tile} name="Turns today" value=${count(today.turns)} />
     <${Tile} name="Failed today" value=${count(today.failed)} tone=${today.failed > 0 ? 'bad' : ''} />
     <${Tile} name="Cost today" value=${dollars(today.costUsd)} more=${status.budget?.usd && `of ${dollars(status.budget.usd.of)}`} />
-    <${Tile} name="Tokens today" value=${shortCount(today.inputTokens + today.outputTokens)} more=${`${shortCount(today.outputTokens)} written`} />
+    <${Tile} name="Tokens today" value=${shortCount(today.inputTokens + today.outputTokens)} more=${`${shortCount(today.outputTokens)} output`} />
   </dl>`
 
 const Tile = ({ name, value, more, tone = '' }) => html`
@@ -97,7 +99,7 @@ const eventLink = (event, children) => html`<a class="row" href="#/overview?even
 
 const Running = ({ running, now }) => html`
   <${Card} title="Running now">
-    ${running.length === 0 && html`<${Empty}>Nothing runs.</${Empty}>`}
+    ${running.length === 0 && html`<${Empty}>Nothing is running.</${Empty}>`}
     <ul class="rows">${running.map(
       ({ event, lane, kind, backend, since, text }) => html`
         <li key=${event}>${eventLink(
@@ -112,13 +114,13 @@ const Running = ({ running, now }) => html`
 const waitingShown = 6
 
 const Waiting = ({ waiting, many, now }) => html`
-  <${Card} title="Waiting" more=${many > waitingShown && html`<span class="quiet">the first ${waitingShown} of ${count(many)}</span>`}>
-    ${waiting.length === 0 && html`<${Empty}>Nothing waits.</${Empty}>`}
+  <${Card} title="Queued" more=${many > waitingShown && html`<span class="quiet">first ${waitingShown} of ${count(many)}</span>`}>
+    ${waiting.length === 0 && html`<${Empty}>Nothing is queued.</${Empty}>`}
     <ul class="rows">${waiting.slice(0, waitingShown).map(
       ({ event, lane, kind, at, notBefore, position, text }) => html`
         <li key=${event}>${eventLink(
           event,
-          html`<span class="place" title="Its place in its conversation">${position}</span>
+          html`<span class="place" title="Position in its lane">${position}</span>
             <span class="grow"><span class="asked" dir="auto">${text || kind}</span><span class="under"><${Lane} lane=${lane} />${
               notBefore > now && html` · not before ${moment(notBefore, now)}`
             }</span></span>
@@ -128,7 +130,7 @@ const Waiting = ({ waiting, many, now }) => html`
   </${Card}>`
 
 const Failures = ({ failures, now }) => html`
-  <${Card} title="What failed today" more=${html`<a class="more-link" href="#/activity">All activity</a>`}>
+  <${Card} title="Failed today" more=${html`<a class="more-link" href="#/activity">All activity</a>`}>
     ${failures.length === 0 && html`<${Empty}>Nothing failed today.</${Empty}>`}
     <ul class="rows">${failures.map(entry => {
       const inside = html`<${Badge} tone="bad">!</${Badge}>
@@ -140,7 +142,7 @@ const Failures = ({ failures, now }) => html`
 
 const Next = ({ next, now }) => html`
   <${Card} title="Next jobs" more=${html`<a class="more-link" href="#/schedule">Schedule</a>`}>
-    ${next.length === 0 && html`<${Empty}>No job is due. Add one on the Schedule page.</${Empty}>`}
+    ${next.length === 0 && html`<${Empty}>No jobs scheduled. Add one on the Schedule page.</${Empty}>`}
     <ul class="rows">${next.map(
       ({ job, at }) => html`
         <li key=${`${job}${at}`}><div class="row"><span class="grow asked">${job}</span><span class="quiet">${moment(at, now)} · <${Ago} at=${at} now=${now} /></span></div></li>`,

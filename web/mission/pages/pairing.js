@@ -1,17 +1,17 @@
-// Pairing: who asks to be let in, who is, and changing one's mind.
-import { tell } from '../api.js'
-import { useAnswer, useNow } from '../live.js'
-import { Act, Ago, Badge, Card, confirmed, Empty, Head, html, Loaded, Table } from '../ui.js'
-import { span } from '../words.js'
+// Pairing: access requests, and the people who have access.
+import { sendJson } from '../api.js'
+import { span } from '../format.js'
+import { useNow, useResource } from '../live.js'
+import { ActionButton, Ago, Badge, Card, confirmed, Empty, Head, html, Loaded, Table } from '../ui.js'
 
 const tones = { owner: 'good', guest: 'plain', denied: 'bad' }
 
 export const Page = () => {
-  const answer = useAnswer('/api/pairing', { concerns: () => true, everyMs: 10_000 })
+  const answer = useResource('/api/pairing', { refreshOn: () => true, everyMs: 10_000 })
   const now = useNow()
   const order = async body => {
     try {
-      return await tell('/api/pairing', body)
+      return await sendJson('/api/pairing', body)
     } finally {
       await answer.load()
     }
@@ -21,27 +21,27 @@ export const Page = () => {
     async () => {
       const sure = await confirmed({
         title: `Make ${name} an owner?`,
-        text: 'An owner may do everything that you may: change the memory, let others in, and more.',
-        action: 'Make an owner',
+        text: 'Owners can do everything you can, such as changing the memory and approving other people.',
+        action: 'Make owner',
       })
       return sure && order({ approve: code, owner: true })
     }
-  const said = result => result?.reason
+  const messageOf = result => result?.reason
   return html`
-    <${Head} title="Pairing" about="Who may speak with the agent. A stranger is shown a code and waits for you." />
+    <${Head} title="Pairing" about="Who can talk to the agent. Unknown people get a code and wait for your approval." />
     <${Loaded} answer=${answer} rows=${4}>
       ${({ requests, people }) => html`
-        <${Card} title="They ask to be let in">
-          ${requests.length === 0 && html`<${Empty}>Nobody asks right now.</${Empty}>`}
+        <${Card} title="Access requests">
+          ${requests.length === 0 && html`<${Empty}>No pending requests.</${Empty}>`}
           <ul class="rows">${requests.map(
             request => html`
               <li key=${request.code}><div class="row request">
                 <code class="code-word">${request.code}</code>
-                <span class="grow"><span class="asked" dir="auto">${request.name}</span><span class="under">${request.chat} · ${request.where} · ${span(request.leftMs)} left</span></span>
+                <span class="grow"><span class="asked" dir="auto">${request.name}</span><span class="under">${request.chat} · ${request.where} · expires in ${span(request.leftMs)}</span></span>
                 <span class="acts">
-                  <${Act} class="button primary" run=${() => order({ approve: request.code, owner: false })} done=${said} aria-label=${`Let in ${request.name}`}>Let in</${Act}>
-                  <${Act} run=${asOwner(request)} done=${said} aria-label=${`As owner: ${request.name}`}>As owner</${Act}>
-                  <${Act} class="button quiet-danger" run=${() => order({ deny: request.code })} done=${said} aria-label=${`Deny ${request.name}`}>Deny</${Act}>
+                  <${ActionButton} class="button primary" run=${() => order({ approve: request.code, owner: false })} done=${messageOf} aria-label=${`Approve ${request.name}`}>Approve</${ActionButton}>
+                  <${ActionButton} run=${asOwner(request)} done=${messageOf} aria-label=${`Approve as owner: ${request.name}`}>Approve as owner</${ActionButton}>
+                  <${ActionButton} class="button quiet-danger" run=${() => order({ deny: request.code })} done=${messageOf} aria-label=${`Deny ${request.name}`}>Deny</${ActionButton}>
                 </span>
               </div></li>`,
           )}</ul>
@@ -49,36 +49,36 @@ export const Page = () => {
         <${Card} title="People" class=${people.length === 0 ? '' : 'flush'}>
           ${
             people.length === 0
-              ? html`<${Empty}>Nobody was let in here. People may also be named in the configuration.</${Empty}>`
-              : html`<${Table} label="People" columns=${columnsOf(order, said, now)} rows=${people} keyOf=${called} />`
+              ? html`<${Empty}>No one has been approved here yet. People can also be listed in the configuration.</${Empty}>`
+              : html`<${Table} label="People" columns=${columnsOf(order, messageOf, now)} rows=${people} keyOf=${idOf} />`
           }
         </${Card}>`}
     </${Loaded}>`
 }
 
-const called = ({ chat, user }) => `${chat}:${user}`
+const idOf = ({ chat, user }) => `${chat}:${user}`
 
-const columnsOf = (order, said, now) => [
+const columnsOf = (order, messageOf, now) => [
   { title: 'Name', cell: ({ name }) => html`<span dir="auto">${name}</span>` },
-  { title: 'User', cell: person => called(person) },
-  { title: 'As', cell: ({ as }) => html`<${Badge} tone=${tones[as]}>${as}</${Badge}>` },
+  { title: 'User', cell: person => idOf(person) },
+  { title: 'Role', cell: ({ as }) => html`<${Badge} tone=${tones[as]}>${as}</${Badge}>` },
   { title: 'Since', cell: ({ since }) => html`<${Ago} at=${since} now=${now} />` },
   {
-    title: 'Change',
+    title: 'Actions',
     unseen: true,
     cell: person => {
       const { name, as } = person
       if (as === 'denied')
-        return html`<${Act} class="button small" run=${() => order({ approve: called(person), owner: false })} done=${said} aria-label=${`Let in after all: ${name}`}>Let in after all</${Act}>`
+        return html`<${ActionButton} class="button small" run=${() => order({ approve: idOf(person), owner: false })} done=${messageOf} aria-label=${`Approve ${name}`}>Approve</${ActionButton}>`
       const deny = async () => {
         const sure = await confirmed({
-          title: `Lock ${name} out?`,
-          text: 'They are not answered any more, until you let them in again.',
-          action: 'Lock out',
+          title: `Revoke access for ${name}?`,
+          text: 'They get no more answers until you approve them again.',
+          action: 'Revoke access',
         })
-        return sure && order({ deny: called(person) })
+        return sure && order({ deny: idOf(person) })
       }
-      return html`<${Act} class="button small quiet-danger" run=${deny} done=${said} aria-label=${`Lock out ${name}`}>Lock out</${Act}>`
+      return html`<${ActionButton} class="button small quiet-danger" run=${deny} done=${messageOf} aria-label=${`Revoke access for ${name}`}>Revoke access</${ActionButton}>`
     },
   },
 ]

@@ -1,23 +1,29 @@
-// Sessions: which conversations go on where, and beginning one anew.
-import { tell } from '../api.js'
-import { useAnswer, useNow } from '../live.js'
-import { Act, Ago, confirmed, Empty, Head, html, Lane, Loaded, Table } from '../ui.js'
-import { count, plural } from '../words.js'
+// Sessions: the conversations an agent can continue, and resetting them.
+import { useState } from 'preact/hooks'
+import { sendJson } from '../api.js'
+import { count, plural } from '../format.js'
+import { useNow, useResource } from '../live.js'
+import { ActionButton, Ago, confirmed, Empty, Head, html, Lane, Loaded, Table } from '../ui.js'
+
+const page = 100
+/** The gateway returns no more at a time, and more would make the page slow. */
+const most = 1000
 
 export const Page = () => {
-  const answer = useAnswer('/api/sessions', { concerns: () => true, everyMs: 60_000 })
+  const [limit, setLimit] = useState(page)
+  const answer = useResource(`/api/sessions?limit=${limit}`, { refreshOn: () => true, everyMs: 60_000 })
   const now = useNow()
   const clear = (which, question) => async () => {
-    if (!(await confirmed({ action: 'Begin anew', ...question }))) return false
-    const result = await tell('/api/sessions', { clear: which })
+    if (!(await confirmed({ action: 'Reset', ...question }))) return false
+    const result = await sendJson('/api/sessions', { clear: which })
     await answer.load()
     return result
   }
   const cleared = result =>
     result &&
     (result.lanes.length === 0
-      ? 'There was nothing to clear.'
-      : `${plural(result.lanes.length, 'conversation')} will begin anew.`)
+      ? 'There were no sessions to reset.'
+      : `${plural(result.lanes.length, 'session')} reset.`)
   const columns = [
     { title: 'Conversation', cell: ({ lane }) => html`<${Lane} lane=${lane} />` },
     { title: 'Backend', cell: ({ backend }) => backend },
@@ -25,22 +31,23 @@ export const Page = () => {
     { title: 'Last used', cell: ({ updatedAt }) => html`<${Ago} at=${updatedAt} now=${now} />` },
     { title: 'Unanswered', number: true, cell: ({ unanswered }) => count(unanswered) },
     {
-      title: 'Begin anew',
+      title: 'Actions',
       unseen: true,
       cell: ({ lane }) => html`
-        <${Act} class="button small" aria-label=${`Begin anew: ${lane}`} done=${cleared}
-          run=${clear(lane, { title: 'Begin this conversation anew?', text: `${lane}: the agent forgets what was said in it. Memory and files stay.` })}>Begin anew</${Act}>`,
+        <${ActionButton} class="button small" aria-label=${`Reset session: ${lane}`} done=${cleared}
+          run=${clear(lane, { title: 'Reset this session?', text: `${lane}: the agent forgets this conversation. Memory and files stay.` })}>Reset session</${ActionButton}>`,
     },
   ]
   return html`
-    <${Head} title="Sessions" about="Conversations that the agent can go on with.">
-      <${Act} done=${cleared} run=${clear('stale', { title: 'Clear old sessions?', text: 'Conversations that were not used for 30 days begin anew.' })}>Clear old ones</${Act}>
-      <${Act} class="button quiet-danger" done=${cleared} run=${clear('all', { title: 'Begin all conversations anew?', text: 'The agent forgets what was said in each of them. Memory and files stay.', action: 'Begin all anew' })}>Clear all</${Act}>
+    <${Head} title="Sessions" about="Conversations that the agent can continue.">
+      <${ActionButton} done=${cleared} run=${clear('stale', { title: 'Reset old sessions?', text: 'The agent forgets the conversations that were not used for 30 days. Memory and files stay.' })}>Reset old sessions</${ActionButton}>
+      <${ActionButton} class="button quiet-danger" done=${cleared} run=${clear('all', { title: 'Reset all sessions?', text: 'The agent forgets all conversations. Memory and files stay.', action: 'Reset all' })}>Reset all</${ActionButton}>
     </${Head}>
     <${Loaded} answer=${answer} rows=${5}>
-      ${({ sessions }) =>
+      ${({ sessions, conversations, next }) =>
         sessions.length === 0
-          ? html`<${Empty}>No sessions yet: nobody has spoken with the agent.</${Empty}>`
-          : html`<div class="card flush"><${Table} label="Sessions" columns=${columns} rows=${sessions} keyOf=${({ lane, backend }) => `${lane} ${backend}`} /></div>`}
+          ? html`<${Empty}>No sessions yet. The first message to the agent starts one.</${Empty}>`
+          : html`<div class="card flush"><${Table} label="Sessions" columns=${columns} rows=${sessions} keyOf=${({ lane, backend }) => `${lane} ${backend}`} /></div>
+            ${next !== null && html`<p class="centre quiet">The ${count(sessions.length)} most recent of ${plural(conversations, 'conversation')}. ${limit < most ? html`<button type="button" class="button" onClick=${() => setLimit(limit + page)}>Show older</button>` : html`<code>npx aetheel sessions list -n 5000</code> shows more.`}</p>`}`}
     </${Loaded}>`
 }

@@ -1,20 +1,20 @@
-// Every option: its value, where it comes from, and a way to change it. What is changed here stands in bot-config.json.
+// Every option: its value, its source, and a way to change it. Changes are written to bot-config.json.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { tell } from '../api.js'
-import { useKept } from '../kept.js'
-import { useAnswer } from '../live.js'
+import { sendJson } from '../api.js'
+import { plural } from '../format.js'
+import { useResource } from '../live.js'
+import { useStored } from '../storage.js'
 import { Badge, Card, Empty, Head, html, Loaded, toast } from '../ui.js'
-import { plural } from '../words.js'
 
-/** By the beginning of their keys; what fits nowhere is in the last one. */
+/** Groups by the prefix of the key; the last one has the rest. */
 const groups = [
   ['Agent', ['agent.', 'anthropic.']],
   ['Models', ['models.']],
   ['Tools', ['allowed_tools', 'permission_mode', 'mcp.']],
   ['Turns and queue', ['query.', 'queue.']],
-  ['Who may speak', ['owner.', 'gate.']],
+  ['Access', ['owner.', 'gate.']],
   ['Discord', ['discord.']],
-  ['Jobs and notices', ['heartbeat.']],
+  ['Jobs and notifications', ['heartbeat.']],
   ['Budget', ['budget.']],
   ['Web server', ['http.']],
   ['Log', ['log.']],
@@ -23,9 +23,11 @@ const groups = [
 const groupOf = key => groups.find(([, beginnings]) => beginnings.some(beginning => key.startsWith(beginning)))[0]
 
 export const Page = () => {
-  const answer = useAnswer('/api/settings', { from: file => file === 'bot-config.json' || file === 'config.json' })
-  /** What is not saved yet, by key. Null or empty: to be set back. */
-  const [drafts, change] = useKept('/api/settings', {})
+  const answer = useResource('/api/settings', {
+    refreshOnFile: file => file === 'bot-config.json' || file === 'config.json',
+  })
+  /** Unsaved changes, by key. Null or empty: to be reset. */
+  const [drafts, change] = useStored('/api/settings', {})
   const [problems, setProblems] = useState({})
   const [words, setWords] = useState('')
   const [busy, setBusy] = useState(false)
@@ -44,32 +46,32 @@ export const Page = () => {
       const set = Object.fromEntries(
         Object.entries(drafts).map(([key, { value }]) => [key, value === '' ? null : value]),
       )
-      const { applied, later, values } = await tell('/api/settings', { set })
+      const { applied, later, values } = await sendJson('/api/settings', { set })
       answer.change({ values, trouble: null })
-      // What was typed while it was on its way stays to be saved.
+      // Changes made during the request are still unsaved.
       change(kept => Object.fromEntries(Object.entries(kept).filter(([key, one]) => drafts[key] !== one)))
       setProblems({})
       toast(savedWords(applied, later))
     } catch (trouble) {
-      const told = Object.fromEntries((trouble.answer?.problems ?? []).map(({ key, why }) => [key, why]))
-      setProblems(Object.keys(told).length > 0 ? told : { '': trouble.message })
+      const byKey = Object.fromEntries((trouble.answer?.problems ?? []).map(({ key, why }) => [key, why]))
+      setProblems(Object.keys(byKey).length > 0 ? byKey : { '': trouble.message })
     }
     setBusy(false)
   }
   useEffect(() => {
     const field = form.current?.querySelector('[aria-invalid="true"]')
     field?.focus({ preventScroll: true })
-    field?.scrollIntoView({ block: 'center' }) // not below the bar
+    field?.scrollIntoView({ block: 'center' }) // not behind the save bar
   }, [problems])
 
   const wanted = words.trim().toLowerCase()
   const fits = ({ key, env, description }) => `${key} ${env} ${description}`.toLowerCase().includes(wanted)
   const changed = Object.keys(drafts)
   return html`
-    <${Head} title="Settings" about="What you change here stands in bot-config.json, and wins over config.json." />
+    <${Head} title="Settings" about="Changes are saved to bot-config.json, which overrides config.json." />
     <form class="filters" role="search" onSubmit=${event => event.preventDefault()}>
-      <label class="field-label grow"><span class="unseen">Find an option</span>
-        <input class="input" type="search" placeholder="Find an option" value=${words} onInput=${event => setWords(event.target.value)} /></label>
+      <label class="field-label grow"><span class="unseen">Search settings</span>
+        <input class="input" type="search" placeholder="Search settings" value=${words} onInput=${event => setWords(event.target.value)} /></label>
     </form>
     <${Loaded} answer=${answer} rows=${8}>
       ${({ values, trouble }) => {
@@ -78,9 +80,9 @@ export const Page = () => {
         const waits = values.filter(row => row.waits).map(({ key }) => key)
         return html`
           ${wanted === '' && html`<${Jump} titles=${groups.map(([title]) => title).filter(title => byGroup.has(title))} />`}
-          ${trouble && html`<div class="notice"><span>The files have mistakes, so the last good values are shown:<span class="lines">${trouble}</span></span></div>`}
-          ${waits.length > 0 && html`<p class="hint-row"><${Badge} tone="busy">after the next start</${Badge}> <span>${waits.join(', ')}</span></p>`}
-          ${shown.length === 0 && html`<${Empty}>No option fits that.</${Empty}>`}
+          ${trouble && html`<div class="notice"><span>The configuration files have errors. The last valid values are shown:<span class="lines">${trouble}</span></span></div>`}
+          ${waits.length > 0 && html`<p class="hint-row"><${Badge} tone="busy">restart needed</${Badge}> <span>${waits.join(', ')}</span></p>`}
+          ${shown.length === 0 && html`<${Empty}>No settings match the search.</${Empty}>`}
           <div class="cards" ref=${form}>${groups.map(
             ([title]) =>
               byGroup.has(title) &&
@@ -108,18 +110,18 @@ const Jump = ({ titles }) => {
     card.scrollIntoView()
     card.querySelector('input, select, textarea, .fixed')?.focus({ preventScroll: true })
   }
-  return html`<nav class="jump" aria-label="Groups of settings">${titles.map(
+  return html`<nav class="jump" aria-label="Setting groups">${titles.map(
     title => html`<button key=${title} type="button" class="button small" onClick=${() => go(title)}>${title}</button>`,
   )}</nav>`
 }
 
 const savedWords = (applied, later) => {
-  const now = applied.length > 0 ? [`Counts from now on: ${applied.join(', ')}.`] : []
-  const then = later.length > 0 ? [`After the next start: ${later.join(', ')}.`] : []
+  const now = applied.length > 0 ? [`In effect now: ${applied.join(', ')}.`] : []
+  const then = later.length > 0 ? [`After a restart: ${later.join(', ')}.`] : []
   return ['Saved.', ...now, ...then].join(' ')
 }
 
-/** `agent.max_turns` is called “Max turns”. */
+/** The label of an option: `agent.max_turns` is “Max turns”. */
 const nameOf = key => {
   const last = key.slice(key.lastIndexOf('.') + 1).replaceAll('_', ' ')
   const name = last.replace(/\b(mb|usd|cli|api|sdk|url|mcp|http)\b/g, word => word.toUpperCase())
@@ -145,22 +147,22 @@ const Row = ({ row, edited, problem, onDraft }) => {
             : html`<${Control} id=${id} row=${row} value=${edited?.value === null ? row.default : value} invalid=${problem !== undefined} onDraft=${onDraft} />`
         }
         ${problem && html`<p class="problem" id=${`${id}-problem`}>${sentence(problem)}</p>`}
-        ${elsewhere && html`<p class="under">Meanwhile it was set to ${inWords(row.value)} elsewhere.</p>`}
+        ${elsewhere && html`<p class="under">Changed elsewhere to ${inWords(row.value)}.</p>`}
         <p class="under notes">
-          ${edited ? html`<${Badge} tone="busy">${setBack ? 'to be set back' : 'not saved'}</${Badge}>` : (secret || locked === null) && html`<${Origin} from=${from} env=${env} />`}
-          ${!secret && locked === null && html`<span>${waits ? 'counts after the next start' : live ? 'counts at once' : 'counts after a restart'}</span>`}
+          ${edited ? html`<${Badge} tone="busy">${setBack ? 'will be reset' : 'unsaved'}</${Badge}>` : (secret || locked === null) && html`<${Origin} from=${from} env=${env} />`}
+          ${!secret && locked === null && html`<span>${waits ? 'restart needed' : live ? 'takes effect immediately' : 'takes effect after a restart'}</span>`}
           ${
             edited
-              ? html`<button type="button" class="link-button" aria-label=${`Undo the change of ${key}`} onClick=${() => onDraft(row, here ? row.value : null)}>Undo</button>`
+              ? html`<button type="button" class="link-button" aria-label=${`Undo change to ${key}`} onClick=${() => onDraft(row, here ? row.value : null)}>Undo</button>`
               : here &&
-                html`<button type="button" class="link-button" aria-label=${`Set back ${key}`} onClick=${() => onDraft(row, null)}>Set back</button>`
+                html`<button type="button" class="link-button" aria-label=${`Reset ${key}`} onClick=${() => onDraft(row, null)}>Reset</button>`
           }
         </p>
       </div>
     </div>`
 }
 
-/** Why it is as it is, for what cannot be changed here. */
+/** An option that cannot be changed here, with the reason. */
 const Fixed = ({ id, row }) => html`
   <p class="fixed" id=${id} tabindex="-1"><span dir="auto">${row.secret ? (row.value === null ? 'not set' : 'set') : inWords(row.value)}</span></p>
   <p class="under" id=${`${id}-lock`}>${row.locked}</p>`
@@ -197,7 +199,7 @@ const Control = ({ id, row, value, invalid, onDraft }) => {
   }
 }
 
-/** One item a line. The text stays as it is typed, with its empty lines. */
+/** One item per line. The text stays as typed, with its empty lines. */
 const List = ({ common, value, onList }) => {
   const [text, setText] = useState(null)
   const lines = list =>
@@ -206,7 +208,7 @@ const List = ({ common, value, onList }) => {
       .map(line => line.trim())
       .filter(line => line !== '')
   const shown = text !== null && JSON.stringify(lines(text)) === JSON.stringify(value) ? text : value.join('\n')
-  return html`<textarea ...${common} dir="auto" spellcheck="false" placeholder="none; one a line" rows=${Math.min(10, Math.max(2, shown.split('\n').length))} value=${shown}
+  return html`<textarea ...${common} dir="auto" spellcheck="false" placeholder="none; one per line" rows=${Math.min(10, Math.max(2, shown.split('\n').length))} value=${shown}
     onInput=${event => {
       setText(event.target.value)
       onList(lines(event.target.value))
@@ -214,7 +216,7 @@ const List = ({ common, value, onList }) => {
 }
 
 const typed = (text, kind) => {
-  // Not what others say while it is typed: that comes with the saving.
+  // An empty field stays empty while it is edited; saving resets the option.
   if (text.trim() === '') return ''
   return kind === 'number' && /^\d{1,15}(\.\d+)?$/.test(text) ? Number(text) : text
 }
@@ -229,18 +231,18 @@ const sentence = why => {
   return whole[0].toUpperCase() + whole.slice(1)
 }
 
-/** At the bottom as long as something is not saved. */
+/** The bar at the bottom while there are unsaved changes. */
 const Bar = ({ changed, values, problems, busy, save, discard }) => {
   const others = Object.entries(problems).filter(([key]) => !changed.includes(key))
   const restart = values.some(({ key, live }) => changed.includes(key) && !live)
   return html`
-    <section class="save-bar" aria-label="Changes that are not saved">
+    <section class="save-bar" aria-label="Unsaved changes">
       ${others.length > 0 && html`<div class="notice" role="alert"><span>${others.map(([key, why]) => html`<span class="line" key=${key}>${key && `${key}: `}${why}</span>`)}</span></div>`}
       <div class="acts">
-        <p class="grow"><strong>${plural(changed.length, 'change')}</strong> <span class="quiet">${changed.join(', ')}${restart && ' · some count after the next start'}</span></p>
+        <p class="grow"><strong>${plural(changed.length, 'change')}</strong> <span class="quiet">${changed.join(', ')}${restart && ' · some need a restart'}</span></p>
         <button type="button" class="button" onClick=${discard}>Discard</button>
         <button type="button" class="button primary" aria-disabled=${busy ? 'true' : undefined} onClick=${save}>Save</button>
       </div>
-      <p class="unseen" role="status">${Object.keys(problems).length > 0 ? 'Not saved: some values cannot be taken.' : ''}</p>
+      <p class="unseen" role="status">${Object.keys(problems).length > 0 ? 'Not saved. Some values are not valid.' : ''}</p>
     </section>`
 }

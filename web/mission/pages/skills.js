@@ -1,35 +1,35 @@
-// Skills: what the agent knows how to do, where each comes from, what is wrong with those that cannot be read; reading, writing, removing.
+// Skills: what the agent knows how to do, and the errors of those it cannot use; to view, edit, create and delete them.
 import { useState } from 'preact/hooks'
-import { tell } from '../api.js'
-import { keepDraft, useDrafts } from '../drafts.js'
+import { sendJson } from '../api.js'
+import { saveDraft, useDrafts } from '../drafts.js'
 import { Editor, undoOf } from '../editor.js'
-import { useAnswer } from '../live.js'
+import { useResource } from '../live.js'
 import { RecordForm } from '../record-form.js'
-import { hrefOf, useSpot } from '../spot.js'
-import { Act, Badge, confirmed, Empty, Head, html, Loaded, toast } from '../ui.js'
-import { Choice, Desk } from './desk.js'
+import { hrefOf, useRouteParams } from '../route-params.js'
+import { ActionButton, Badge, confirmed, Empty, Head, html, Loaded, toast } from '../ui.js'
+import { Choice, ListDetail } from './list-detail.js'
 
 const nameRule = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/
-const ruleWords = 'small letters, digits and dashes, at most 64'
-/** Folders of other names are read, but not edited here. */
+const ruleWords = 'lowercase letters, digits and dashes, at most 64 characters'
+/** Skills in folders with other names are listed, but cannot be edited here. */
 const editable = /^skills\/[A-Za-z0-9][A-Za-z0-9_-]{0,63}\/SKILL\.md$/
 const fileOf = name => `skills/${name}/SKILL.md`
 const folderOf = file => file.split('/')[1]
-/** Goes there when it is done, but calls nobody back who has gone elsewhere meanwhile. */
-const onward = () => {
+/** Navigates when the action is done, unless the owner has gone elsewhere in the meantime. */
+const navigateLater = () => {
   const { hash } = location
-  return spot => {
-    if (location.hash === hash) location.hash = hrefOf('skills', spot)
+  return params => {
+    if (location.hash === hash) location.hash = hrefOf('skills', params)
   }
 }
 
 export const Page = () => {
-  const { skill: chosen } = useSpot('skills')
-  const answer = useAnswer('/api/skills', { from: file => file === 'skills' || file.startsWith('skills/') })
+  const { skill: chosen } = useRouteParams('skills')
+  const answer = useResource('/api/skills', { refreshOnFile: file => file === 'skills' || file.startsWith('skills/') })
   const drafts = useDrafts()
   const [making, setMaking] = useState(false)
   return html`
-    <${Head} title="Skills" about="What the agent has learnt to do. It is told their names and reads one when it needs it.">
+    <${Head} title="Skills" about="Instructions for recurring tasks. The agent sees their descriptions and reads a skill when it needs it.">
       <button type="button" class="button primary" onClick=${() => setMaking(true)}>New skill</button>
     </${Head}>
     <${Loaded} answer=${answer} rows=${5}>
@@ -41,12 +41,12 @@ export const Page = () => {
             html`<${SkillChoice} key=${entry.file} entry=${entry} isOpen=${entry === open} isUnsaved=${drafts.has(entry.file)} />`,
         )
         return html`
-          ${all.length === 0 && html`<${Empty}>No skills yet. Make one: a few lines on how something is done.</${Empty}>`}
+          ${all.length === 0 && html`<${Empty}>No skills yet. Create one: a few lines on how something is done.</${Empty}>`}
           ${
             all.length > 0 &&
-            html`<${Desk} label="Skills" list=${list} chosen=${all.some(({ folder }) => folder === chosen) ? chosen : undefined} back=${hrefOf('skills', {})} backWords="All skills">
+            html`<${ListDetail} label="Skills" list=${list} chosen=${all.some(({ folder }) => folder === chosen) ? chosen : undefined} back=${hrefOf('skills', {})} backLabel="All skills">
               <${Skill} key=${open.file} entry=${open} load=${answer.load} />
-            </${Desk}>`
+            </${ListDetail}>`
           }
           <${Offered} offered=${found.offered} load=${answer.load} />`
       }}
@@ -54,8 +54,8 @@ export const Page = () => {
     ${making && html`<${NewSkill} taken=${answer.data?.skills ?? []} load=${answer.load} onClose=${() => setMaking(false)} />`}`
 }
 
-/** What is typed into one that is gone meanwhile must be found again. */
-const gone = 'is not there any more. What you typed is kept: save it to make it again, or discard it'
+/** A deleted skill with unsaved edits stays in the list. */
+const gone = 'no longer exists. Your edits are kept: save to create it again, or discard them'
 
 const entriesOf = ({ skills, troubles }, drafts) => {
   const there = new Set([...skills, ...troubles].map(({ file }) => file))
@@ -73,7 +73,7 @@ const SkillChoice = ({ entry, isOpen, isUnsaved }) => {
   const { folder, name = folder, description, from, why } = entry
   const marks = html`
     ${isUnsaved && html`<span class="unsaved">unsaved</span>`}
-    ${why !== null ? html`<${Badge} tone="bad">left out</${Badge}>` : html`<${Badge}>${from === 'shipped' ? 'came along' : 'yours'}</${Badge}>`}`
+    ${why !== null ? html`<${Badge} tone="bad">not loaded</${Badge}>` : html`<${Badge}>${from === 'shipped' ? 'built-in' : 'yours'}</${Badge}>`}`
   return html`<${Choice} href=${hrefOf('skills', { skill: folder })} isOpen=${isOpen} title=${name} about=${description} marks=${marks} />`
 }
 
@@ -82,29 +82,29 @@ const Skill = ({ entry, load }) => {
   const drafts = useDrafts()
   const [mine, setMine] = useState(false)
   if (!editable.test(file))
-    return html`<section class="editor card" aria-label=${name}><h2>${name}</h2><p>The name of its folder has signs that cannot be used here; edit ${file} by hand.</p></section>`
+    return html`<section class="editor card" aria-label=${name}><h2>${name}</h2><p>The folder name has characters that are not supported here. Edit ${file} with a text editor.</p></section>`
   const isLocked = from === 'shipped' && !mine && !drafts.has(file)
   const locked =
     isLocked &&
-    html`<div class="row-note"><p class="grow quiet">It came with the gateway and is as it came. Once you change it, it is yours.</p>
-      <button type="button" class="button small" onClick=${() => setMine(true)}>Make it mine</button></div>`
+    html`<div class="row-note"><p class="grow quiet">This skill ships with the gateway and is unchanged. Edited skills are yours.</p>
+      <button type="button" class="button small" onClick=${() => setMine(true)}>Edit</button></div>`
   const remove = base => async () => {
     const sure = await confirmed({
-      title: `Remove “${name}”?`,
-      text: `The agent does not know it any more. Only SKILL.md is removed; other files in skills/${folder} stay. It can be undone under Memory & persona, Changes.`,
-      action: 'Remove',
+      title: `Delete “${name}”?`,
+      text: `The agent can no longer use it. Only SKILL.md is deleted; other files in skills/${folder} stay. You can undo this under Memory & persona, Changes.`,
+      action: 'Delete',
     })
     if (!sure) return
-    const go = onward()
-    const { change } = await tell('/api/file', { name: file, text: null, version: base.version })
-    keepDraft(file, null)
-    toast(`“${name}” is removed.`, 'good', undoOf(change))
+    const go = navigateLater()
+    const { change } = await sendJson('/api/file', { name: file, text: null, version: base.version })
+    saveDraft(file, null)
+    toast(`“${name}” deleted.`, 'good', undoOf(change))
     go({})
     await load()
   }
   return html`
     <${Editor} name=${file} title=${name} about=${file} locked=${locked} onSaved=${load}
-      acts=${({ base }) => base.version !== null && html`<${Act} class="button small quiet-danger" run=${remove(base)} aria-label=${`Remove ${name}`}>Remove</${Act}>`}>
+      acts=${({ base }) => base.version !== null && html`<${ActionButton} class="button small quiet-danger" run=${remove(base)} aria-label=${`Delete ${name}`}>Delete</${ActionButton}>`}>
       ${why !== null && html`<div class="notice" role="status"><span><strong>${file}</strong> ${why}</span></div>`}
     </${Editor}>`
 }
@@ -114,28 +114,28 @@ const Offered = ({ offered, load }) => {
   const add =
     ({ name, text }) =>
     async () => {
-      await tell('/api/file', { name: fileOf(name), text, version: null })
+      await sendJson('/api/file', { name: fileOf(name), text, version: null })
       await load()
     }
   return html`
-    <section class="card" aria-label="Not in use"><div class="card-head"><h2>Not in use</h2></div>
+    <section class="card" aria-label="Available skills"><div class="card-head"><h2>Available skills</h2></div>
       <ul class="rows">${offered.map(
         skill => html`
           <li key=${skill.name}><div class="row"><span class="grow"><span class="asked">${skill.name}</span><span class="under">${skill.description}</span></span>
-            <${Act} class="button small" run=${add(skill)} done=${`“${skill.name}” is added.`} aria-label=${`Add ${skill.name}`}>Add</${Act}></div></li>`,
+            <${ActionButton} class="button small" run=${add(skill)} done=${`“${skill.name}” added.`} aria-label=${`Add ${skill.name}`}>Add</${ActionButton}></div></li>`,
       )}</ul>
     </section>`
 }
 
 const newFields = [
-  { name: 'name', label: 'Name', required: true, most: 64, hint: `${ruleWords}, such as weekly-report` },
+  { name: 'name', label: 'Name', required: true, most: 64, hint: `${ruleWords}, e.g. weekly-report` },
   {
     name: 'description',
-    label: 'What it does, and when to use it',
+    label: 'Description',
     kind: 'long',
     required: true,
     most: 1000,
-    hint: 'The agent sees this line and decides by it.',
+    hint: 'What the skill does and when to use it. The agent decides by this line.',
   },
 ]
 
@@ -143,23 +143,23 @@ const NewSkill = ({ taken, load, onClose }) => {
   const add = async typed => {
     const name = typed.name.trim()
     const description = typed.description.replace(/\s+/g, ' ').trim()
-    if (!nameRule.test(name)) throw new Error(`The name must be made of ${ruleWords}.`)
-    if (description === '') throw new Error('Say in a line what it does and when to use it.')
-    const isTaken = new Error(`There is a skill called ${name} already.`)
+    if (!nameRule.test(name)) throw new Error(`The name may contain only ${ruleWords}.`)
+    if (description === '') throw new Error('Describe what the skill does and when to use it.')
+    const isTaken = new Error(`A skill named ${name} already exists.`)
     if (taken.some(skill => skill.name === name)) throw isTaken
-    const go = onward()
+    const go = navigateLater()
     try {
-      await tell('/api/file', { name: fileOf(name), text: template(name, description), version: null })
+      await sendJson('/api/file', { name: fileOf(name), text: template(name, description), version: null })
     } catch (problem) {
       throw problem.status === 409 ? isTaken : problem
     }
     await load()
     go({ skill: name })
   }
-  return html`<${RecordForm} title="New skill" what="skill" add="Make it" fields=${newFields} records=${{ path: '/api/skills', add }} item=${null} onClose=${onClose} />`
+  return html`<${RecordForm} title="New skill" what="skill" add="Create" fields=${newFields} records=${{ path: '/api/skills', add }} item=${null} onClose=${onClose} />`
 }
 
-/** What is more than a plain line is quoted; JSON is YAML. */
+/** Anything but a plain line is quoted as JSON, which is valid YAML. */
 const template = (name, description) => {
   const line = /^[A-Za-z][^:#"'\\]*$/.test(description) ? description : JSON.stringify(description)
   const title = name.replaceAll('-', ' ').replace(/^./, letter => letter.toUpperCase())

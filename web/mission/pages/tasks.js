@@ -1,15 +1,15 @@
-// Tasks: a board of three columns. Cards are moved with the mouse, with Alt and the arrows, or from a menu.
+// Tasks: a board of three columns. Cards are moved with the mouse, with Alt and the arrow keys, or from a menu.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { columnOf, placing } from '../board.js'
-import { useKept } from '../kept.js'
+import { dayName, localDay } from '../format.js'
 import { RecordForm } from '../record-form.js'
 import { Removed, shortened, useRecords } from '../records.js'
+import { useStored } from '../storage.js'
 import { Badge, Dialog, Head, html, Loaded, toast } from '../ui.js'
-import { dayName, localDay } from '../words.js'
 
 const columns = [
   ['todo', 'To do'],
-  ['doing', 'Doing'],
+  ['doing', 'In progress'],
   ['done', 'Done'],
 ]
 const nameOf = status => Object.fromEntries(columns)[status]
@@ -19,14 +19,14 @@ export const Page = () => {
   const board = useBoard(records)
   const [editing, setEditing] = useState(null)
   const [moving, setMoving] = useState(null)
-  /** The card under way, and where it would land. */
+  /** The card being dragged, and where it would be dropped. */
   const [drag, setDrag] = useState(null)
   const cardProps = { board, edit: setEditing, openMenu: setMoving, drag, setDrag }
   return html`
-    <${Head} title="Tasks" about="The board that you and the agent work from. It is in tasks.json." />
+    <${Head} title="Tasks" about="The task board you share with the agent. Stored in tasks.json." />
     <${Removed} records=${records} />
-    <p class="unseen" role="status">${board.said}</p>
-    <p class="unseen" id="how-to-move">Alt and the arrow keys move it.</p>
+    <p class="unseen" role="status">${board.announcement}</p>
+    <p class="unseen" id="how-to-move">Press Alt and an arrow key to move it.</p>
     <${Loaded} answer=${records.answer} rows=${5}>
       ${() => html`
         <div class="board">${columns.map(
@@ -38,36 +38,38 @@ export const Page = () => {
     ${editing && html`<${TaskForm} task=${editing} records=${records} onClose=${() => setEditing(null)} />`}`
 }
 
-/** Moves are shown at once, and told one after the other: a second may not overtake the first. */
+/** Moves are shown immediately and saved one after the other, so that they cannot overtake each other. */
 const useBoard = records => {
-  const [ahead, setAhead] = useState({})
-  const [said, setSaid] = useState('')
+  const [optimistic, setOptimistic] = useState({})
+  const [announcement, setAnnouncement] = useState('')
   const line = useRef(Promise.resolve())
-  /** How many moves of each are not told yet. */
-  const owed = useRef(new Map())
+  /** How many moves of each task are not saved yet. */
+  const unsaved = useRef(new Map())
   const focus = useRef(null)
-  const tasks = records.items.map(task => ({ ...task, ...ahead[task.id] }))
+  const tasks = records.items.map(task => ({ ...task, ...optimistic[task.id] }))
   const latest = useRef(records)
   latest.current = records
-  // A card that comes into another column is a new one to the browser.
+  // A card in another column is a new element, so it needs the focus again.
   useLayoutEffect(() => {
     if (focus.current === null) return
     document.getElementById(`task-${focus.current}`)?.focus()
     focus.current = null
   })
 
-  const told = async ({ id, change }, was) => {
+  const saveMove = async ({ id, change }, was) => {
     try {
       await latest.current.change(id, change, was)
     } catch (problem) {
       const item = problem.answer?.item
       toast(
-        problem.status === 409 && item ? `Somebody else has moved it to ${nameOf(item.status)}.` : problem.message,
+        problem.status === 409 && item
+          ? `Someone else has moved this task to ${nameOf(item.status)}.`
+          : problem.message,
         'bad',
       )
     }
-    owed.current.set(id, owed.current.get(id) - 1)
-    if (owed.current.get(id) === 0) setAhead(({ [id]: _, ...others }) => others)
+    unsaved.current.set(id, unsaved.current.get(id) - 1)
+    if (unsaved.current.get(id) === 0) setOptimistic(({ [id]: _, ...others }) => others)
   }
   const move = (id, status, index) => {
     const task = tasks.find(one => one.id === id)
@@ -77,15 +79,15 @@ const useBoard = records => {
     if (status === task.status && columnOf(tasks, status).indexOf(task) === to) return
     const changes = placing(tasks, task, status, to, Date.now())
     for (const one of changes) {
-      owed.current.set(one.id, (owed.current.get(one.id) ?? 0) + 1)
-      setAhead(before => ({ ...before, [one.id]: { ...before[one.id], ...one.change } }))
+      unsaved.current.set(one.id, (unsaved.current.get(one.id) ?? 0) + 1)
+      setOptimistic(before => ({ ...before, [one.id]: { ...before[one.id], ...one.change } }))
       const was = one.change.status === undefined ? {} : { status: task.status }
-      line.current = line.current.then(() => told(one, was))
+      line.current = line.current.then(() => saveMove(one, was))
     }
     focus.current = id
-    setSaid(`“${shortened(task.title)}” is now in ${nameOf(status)}, ${to + 1} of ${here.length + 1}.`)
+    setAnnouncement(`“${shortened(task.title)}” moved to ${nameOf(status)}, position ${to + 1} of ${here.length + 1}.`)
   }
-  /** One step up, down, or into the column beside, to its top. */
+  /** One step up or down, or to the top of the next column. */
   const step = (task, key) => {
     const place = columns.findIndex(([status]) => status === task.status)
     const index = columnOf(tasks, task.status).indexOf(task)
@@ -94,7 +96,7 @@ const useBoard = records => {
     const beside = columns[place + (key === 'ArrowLeft' ? -1 : key === 'ArrowRight' ? 1 : columns.length)]
     if (beside) move(task.id, beside[0], 0)
   }
-  return { tasks, said, move, step }
+  return { tasks, announcement, move, step }
 }
 
 const Column = ({ status, tasks, records, board, drag, setDrag, ...cards }) => {
@@ -120,7 +122,7 @@ const Column = ({ status, tasks, records, board, drag, setDrag, ...cards }) => {
     if (drag?.status === status && !event.currentTarget.contains(event.relatedTarget))
       setDrag({ ...drag, status: null })
   }
-  // The place among the cards without the one under way, as a place among all.
+  // From the position among the other cards to the card it would be dropped before.
   const others = tasks.filter(({ id }) => id !== drag?.task.id)
   const mark = drag?.status === status ? (others[drag.index]?.id ?? 'end') : null
   return html`
@@ -158,22 +160,22 @@ const TaskCard = ({ task, marked, drag, setDrag, board, edit, openMenu }) => {
           <svg viewBox="0 0 20 20" aria-hidden="true"><path d="M10 3v14M3 10h14M8 5l2-2 2 2M8 15l2 2 2-2M5 8l-2 2 2 2M15 8l2 2-2 2"/></svg></button>
       </div>
       ${notes && html`<p class="task-notes" dir="auto">${shortened(notes, 160)}</p>`}
-      ${due && html`<p class="task-foot"><${Badge} tone=${late ? 'bad' : 'plain'}>${late ? 'was due' : 'due'} ${dayName(due)}</${Badge}></p>`}
+      ${due && html`<p class="task-foot"><${Badge} tone=${late ? 'bad' : 'plain'}>${late ? 'overdue' : 'due'} ${dayName(due)}</${Badge}></p>`}
     </li>`
 }
 
 const QuickAdd = ({ status, records }) => {
-  const [title, setTitle] = useKept(`${records.path}:new:${status}`, '')
+  const [title, setTitle] = useStored(`${records.path}:new:${status}`, '')
   const line = useRef(Promise.resolve())
   const add = async wanted => {
     try {
       await records.add({ title: wanted, status })
     } catch (problem) {
-      setTitle(typed => `${wanted} ${typed}`.trim()) // before what is typed by now
+      setTitle(typed => `${wanted} ${typed}`.trim()) // before what has been typed since
       toast(problem.message, 'bad')
     }
   }
-  /** The field is free at once: the next one may be typed before this one is there. */
+  /** The field is cleared immediately, so that the next task can be typed before this one is saved. */
   const submit = event => {
     event.preventDefault()
     const wanted = title.trim()
@@ -183,7 +185,7 @@ const QuickAdd = ({ status, records }) => {
   }
   return html`
     <form class="quick-add" onSubmit=${submit}>
-      <input class="input" aria-label=${`Add a task to ${nameOf(status)}`} placeholder="Add a task" maxlength="500" autocomplete="off" dir="auto" value=${title}
+      <input class="input" aria-label=${`Add task to ${nameOf(status)}`} placeholder="Add task" maxlength="500" autocomplete="off" dir="auto" value=${title}
         onInput=${event => setTitle(event.target.value)} />
       ${title.trim() !== '' && html`<button type="submit" class="button primary">Add</button>`}
     </form>`
@@ -194,11 +196,11 @@ const MoveMenu = ({ task, board, onClose }) => {
   const column = columnOf(board.tasks, task.status)
   const index = column.indexOf(task)
   const ways = [
-    ...columns.filter(([status]) => status !== task.status).map(([status, words]) => [`To ${words}`, status, 0]),
-    ...(index > 0 ? [['Up', task.status, index - 1]] : []),
-    ...(index > 1 ? [['To the top', task.status, 0]] : []),
-    ...(index < column.length - 1 ? [['Down', task.status, index + 1]] : []),
-    ...(index < column.length - 2 ? [['To the bottom', task.status, column.length]] : []),
+    ...columns.filter(([status]) => status !== task.status).map(([status, words]) => [`Move to ${words}`, status, 0]),
+    ...(index > 0 ? [['Move up', task.status, index - 1]] : []),
+    ...(index > 1 ? [['Move to top', task.status, 0]] : []),
+    ...(index < column.length - 1 ? [['Move down', task.status, index + 1]] : []),
+    ...(index < column.length - 2 ? [['Move to bottom', task.status, column.length]] : []),
   ]
   const go = (status, to) => {
     onClose()
@@ -229,7 +231,7 @@ const TaskForm = ({ task, records, onClose }) => {
     }
   }
   return html`
-    <${RecordForm} title="Edit the task" what="task" fields=${fields} records=${records} item=${task} onClose=${onClose}>
-      <button type="button" class="button quiet-danger first" onClick=${remove}>Remove</button>
+    <${RecordForm} title="Edit task" what="task" fields=${fields} records=${records} item=${task} onClose=${onClose}>
+      <button type="button" class="button quiet-danger first" onClick=${remove}>Delete</button>
     </${RecordForm}>`
 }

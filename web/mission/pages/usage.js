@@ -1,31 +1,31 @@
-// What was used: tokens, cost, time to the first word and turns, by day; as a whole, or by channel, backend or source.
+// Usage by day: tokens, cost, time to first token and turns, in total or by channel, backend or source.
 import { useState } from 'preact/hooks'
-import { useAnswer } from '../live.js'
+import { count, dollars, duration, localDay, plural, shiftDay, shortCount } from '../format.js'
+import { useResource } from '../live.js'
 import { Plot } from '../plot.js'
 import { Card, Empty, Head, html, Loaded, Table } from '../ui.js'
-import { count, dollars, localDay, plural, shiftDay, shortCount, took } from '../words.js'
 
 const all = 'all'
 
 export const Page = () => {
   const [days, setDays] = useState(30)
   const [by, setBy] = useState(all)
-  const answer = useAnswer(`/api/usage?days=${days}`, { everyMs: 60_000 })
+  const answer = useResource(`/api/usage?days=${days}`, { everyMs: 60_000 })
   return html`
-    <${Head} title="Usage" about="What the agents used, by day.">
-      <label class="field-label"><span class="unseen">Time</span>
+    <${Head} title="Usage" about="Tokens, cost and latency by day.">
+      <label class="field-label"><span class="unseen">Period</span>
         <select class="input" value=${days} onChange=${event => setDays(Number(event.target.value))}>
           <option value="7">7 days</option><option value="30">30 days</option><option value="90">90 days</option>
         </select></label>
-      <label class="field-label"><span class="unseen">Split</span>
+      <label class="field-label"><span class="unseen">Group by</span>
         <select class="input" value=${by} onChange=${event => setBy(event.target.value)}>
-          <option value=${all}>All together</option><option value="channel">By channel</option><option value="backend">By backend</option><option value="source">By source</option>
+          <option value=${all}>Total</option><option value="channel">By channel</option><option value="backend">By backend</option><option value="source">By source</option>
         </select></label>
     </${Head}>
     <${Loaded} answer=${answer} rows=${5}>
       ${({ days: rows, names }) =>
         rows.length === 0
-          ? html`<${Empty}>Nothing was used in this time.</${Empty}>`
+          ? html`<${Empty}>No usage in this period.</${Empty}>`
           : html`
             <${Totals} rows=${rows} days=${days} />
             <${Plots} rows=${rows} days=${days} by=${by} names=${names} />
@@ -37,9 +37,9 @@ const Totals = ({ rows, days }) => {
   const total = sumOf(rows)
   const tiles = [
     ['Turns', count(total.turns), total.failed > 0 && `${count(total.failed)} failed`],
-    ['Tokens', shortCount(total.tokens), `${shortCount(total.outputTokens)} written`],
-    ['Cost', dollars(total.costUsd), total.costUsd !== null && `${dollars(total.costUsd / days)} a day`],
-    ['First word', total.firstWordMs === null ? '–' : took(total.firstWordMs), 'on average'],
+    ['Tokens', shortCount(total.tokens), `${shortCount(total.outputTokens)} output`],
+    ['Cost', dollars(total.costUsd), total.costUsd !== null && `${dollars(total.costUsd / days)} per day`],
+    ['Time to first token', total.firstWordMs === null ? '–' : duration(total.firstWordMs), 'on average'],
   ]
   return html`<dl class="tiles four">${tiles.map(
     ([name, value, more]) =>
@@ -63,25 +63,25 @@ const Plots = ({ rows, days, by, names }) => {
   const named = (name, measure) => ({ ...series(measure, 0)[0], name })
   const tokens =
     by === all
-      ? [named('read', sum => sum.inputTokens), named('written', sum => sum.outputTokens)]
+      ? [named('input', sum => sum.inputTokens), named('output', sum => sum.outputTokens)]
       : series(sum => sum.tokens, 0)
   const turns =
     by === all
-      ? [named('ended well', sum => sum.turns - sum.failed), named('failed', sum => sum.failed)]
+      ? [named('succeeded', sum => sum.turns - sum.failed), named('failed', sum => sum.failed)]
       : series(sum => sum.turns, 0)
   const cost = series(sum => sum.costUsd, 0)
-  const told = rows.some(row => row.costUsd !== null)
+  const hasCost = rows.some(row => row.costUsd !== null)
   return html`
     <div class="columns plots">
       <${Card} title="Tokens"><${Plot} label="Tokens by day" days=${dates} series=${tokens} write=${shortCount} stacked whole /></${Card}>
-      <${Card} title="Cost">${told ? html`<${Plot} label="Cost by day" days=${dates} series=${cost} write=${dollars} stacked />` : html`<${Empty}>The backends in use do not tell what they cost.</${Empty}>`}</${Card}>
-      <${Card} title="Time to the first word"><${Plot} label="Time to the first word by day" days=${dates} series=${series(sum => sum.firstWordMs, null)} write=${took} /></${Card}>
+      <${Card} title="Cost">${hasCost ? html`<${Plot} label="Cost by day" days=${dates} series=${cost} write=${dollars} stacked />` : html`<${Empty}>These backends do not report their cost.</${Empty}>`}</${Card}>
+      <${Card} title="Time to first token"><${Plot} label="Time to first token by day" days=${dates} series=${series(sum => sum.firstWordMs, null)} write=${duration} /></${Card}>
       <${Card} title="Turns"><${Plot} label="Turns by day" days=${dates} series=${turns} write=${count} stacked whole bad=${by === all ? 'failed' : null} /></${Card}>
     </div>`
 }
 
 const others = 'others'
-/** More colours than these cannot be told apart. */
+/** The busiest groups; more colours would be hard to tell apart. */
 const busiest = (rows, by) => {
   const turns = [...Map.groupBy(rows, row => row[by])].map(([name, some]) => ({ name, turns: sumOf(some).turns }))
   const names = turns.sort((a, b) => b.turns - a.turns).flatMap(({ name }) => name ?? [])
@@ -94,10 +94,10 @@ const wordsFor = (by, value, names) => {
   return value === 'agent' ? 'sub-agents' : (names[value] ?? laneWords(value))
 }
 
-/** A conversation that nobody named has a long number; its beginning will do. */
+/** The id of an unnamed conversation is shortened. */
 const laneWords = lane => lane.replace(':', ' ').replace(/\b([0-9a-f]{8})-[0-9a-f-]{27}$/, '$1')
 
-/** Every day of the time asked for: one without turns is a day as well. */
+/** Every day of the period, also those without turns. */
 const dayNames = (rows, days) => {
   const last = [localDay(Date.now()), ...rows.map(({ day }) => day)].sort().at(-1)
   return Array.from({ length: days }, (_, place) => shiftDay(last, place - days + 1))
@@ -130,14 +130,18 @@ const Breakdown = ({ rows, by, names }) => {
     ...parts.map(part => ({ title: titles[part], cell: row => wordsFor(part, row[part], names) })),
     { title: 'Turns', number: true, cell: row => count(row.turns) },
     { title: 'Failed', number: true, cell: row => count(row.failed) },
-    { title: 'Tokens read', number: true, cell: row => shortCount(row.inputTokens) },
-    { title: 'Tokens written', number: true, cell: row => shortCount(row.outputTokens) },
+    { title: 'Input tokens', number: true, cell: row => shortCount(row.inputTokens) },
+    { title: 'Output tokens', number: true, cell: row => shortCount(row.outputTokens) },
     { title: 'Cost', number: true, cell: row => dollars(row.costUsd) },
-    { title: 'First word', number: true, cell: row => (row.firstWordMs === null ? '–' : took(row.firstWordMs)) },
+    {
+      title: 'Time to first token',
+      number: true,
+      cell: row => (row.firstWordMs === null ? '–' : duration(row.firstWordMs)),
+    },
   ]
   const what = `by ${parts.join(' and ')}`
   return html`
-    <${Card} title=${`B${what.slice(1)}`} class="flush" more=${html`<span class="quiet">${plural(groups.length, 'line')}</span>`}>
+    <${Card} title=${`B${what.slice(1)}`} class="flush" more=${html`<span class="quiet">${plural(groups.length, 'row')}</span>`}>
       <${Table} label=${`Usage ${what}`} columns=${columns} rows=${groups} keyOf=${keyOf} />
     </${Card}>`
 }

@@ -18,7 +18,11 @@ test('a question is sent with the token and the conversation, and the answer goe
   const terminal = fakeTerminal()
   expect(await ask(question('hello'), options(to, 'work'), terminal)).toBe(0)
   expect(to.heard).toEqual([{ type: 'message', id: expect.stringMatching(/^[\w-]{16,}$/), text: 'hello' }])
-  expect(Object.fromEntries(to.addresses[0]?.searchParams ?? [])).toEqual({ token: 'tok en', conversation: 'work' })
+  expect(Object.fromEntries(to.addresses[0]?.searchParams ?? [])).toEqual({
+    token: 'tok en',
+    conversation: 'work',
+    drafts: 'delta',
+  })
   expect([terminal.out(), terminal.err()]).toEqual(['Hello back\n', ''])
   await vi.waitFor(() => expect(to.open()).toBe(0))
 })
@@ -49,6 +53,30 @@ test('into a pipe goes the final text only, untouched', async () => {
   const terminal = fakeTerminal()
   expect(await ask(question('go'), options(await scriptedGateway(streams)), terminal)).toBe(0)
   expect([terminal.out(), terminal.err()]).toEqual(['One two\x1b[2J three\n', ''])
+})
+
+test('an answer that comes in parts grows to the whole, and begins anew with a new line', async () => {
+  const terminal = fakeTerminal({ stdout: true })
+  const to = await scriptedGateway(
+    ({ id }, peer, visit) => {
+      if (visit > 1) return
+      peer.say({ type: 'accepted', id }, { type: 'draft', id, text: '' }, { type: 'draft', id, from: 0, text: 'One' })
+      peer.say({ type: 'draft', id, from: 3, text: ' two' })
+      asked = id
+      peer.drop(1001)
+    },
+    (peer, visit) => {
+      if (visit === 1) return
+      peer.say(
+        { type: 'draft', id: asked, text: 'One two three' },
+        { type: 'draft', id: asked, from: 13, text: ' four' },
+      )
+      peer.say({ type: 'final', id: asked, text: 'One two three four', ok: true })
+    },
+  )
+  let asked = ''
+  expect(await ask(question('go'), options(to), terminal)).toBe(0)
+  expect(terminal.out()).toBe('One two three four\n')
 })
 
 test('--json is one object, also when it was refused', async () => {

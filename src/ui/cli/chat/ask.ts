@@ -1,25 +1,25 @@
 // One question, one answer: `aetheel chat "…"`.
 import { randomUUID } from 'node:crypto'
 import type { Terminal } from '../terminal.ts'
-import { type ConversationOptions, type Heard, openConversation } from './conversation.ts'
-import { type End, openPaper, type Paper } from './paper.ts'
+import { type ConversationEvent, type ConversationOptions, openConversation } from './conversation.ts'
+import { type End, openOutput, type Paper } from './output.ts'
 
 export interface Question {
   readonly text: string
   readonly json: boolean
-  /** Resolves when the gateway inside this process has ended; null: the gateway is another process. */
+  /** Resolves when the gateway inside this process has ended. Null if the gateway is another process. */
   readonly gone: Promise<void> | null
 }
 
 /** Resolves with the exit code. */
 export async function ask(question: Question, options: ConversationOptions, terminal: Terminal): Promise<number> {
   const id = randomUUID()
-  const paper = openPaper(terminal, question.json)
+  const paper = openOutput(terminal, question.json)
   const { promise: ended, resolve: end } = Promise.withResolvers<End>()
   const turn = followTurn(id, paper, end, () => conversation.stop())
-  const conversation = openConversation(options, turn.heard)
+  const conversation = openConversation(options, turn.received)
   conversation.say(id, question.text)
-  const deaf = terminal.onInterrupt(() => {
+  const stopListening = terminal.onInterrupt(() => {
     if (turn.interrupted() || (turn.state() === 'sending' && !conversation.connected())) return end({ type: 'left' })
     paper.note('stopping (Ctrl-C again leaves at once)')
     if (turn.interrupt() === 'cancel') conversation.cancel(id)
@@ -31,12 +31,12 @@ export async function ask(question: Question, options: ConversationOptions, term
     return paper.end(await ended, { id, conversation: options.name })
   } finally {
     paper.close()
-    deaf()
+    stopListening()
     await conversation.close()
   }
 }
 
-/** Our message on its way; `stop` is called when the turn turns out to run after we tried to take the message back. */
+/** Follows our message. Calls `stop` if the turn turns out to be running after we tried to cancel the message. */
 function followTurn(id: string, paper: Paper, end: (end: End) => void, stop: () => void) {
   let state: 'sending' | 'waiting' | 'running' = 'sending'
   let interrupted: 'no' | 'cancel' | 'stop' = 'no'
@@ -50,12 +50,12 @@ function followTurn(id: string, paper: Paper, end: (end: End) => void, stop: () 
     stop()
   }
 
-  const heard = (what: Heard) => {
+  const received = (what: ConversationEvent) => {
     if (what.type === 'lost') return end(what)
-    if (what.type === 'disconnected') return paper.note('the gateway is away, trying to reach it again')
+    if (what.type === 'disconnected') return paper.note('the gateway is not reachable, reconnecting')
     if (what.type === 'hello' || what.type === 'history') return
     if (what.id !== id) {
-      // What was asked before us is answered before us; nobody else may be there to take it, and it is not told again.
+      // Earlier messages are answered first. Nobody else may be connected to receive those answers, and they are not sent again.
       if (what.type === 'final' && !ours) paper.late(what.text)
       return
     }
@@ -82,10 +82,10 @@ function followTurn(id: string, paper: Paper, end: (end: End) => void, stop: () 
   }
 
   return {
-    heard,
+    received,
     state: () => state,
     interrupted: () => interrupted !== 'no',
-    /** What waits is taken back, so that nobody else's running turn is stopped for it. */
+    /** A waiting message is cancelled, so that somebody else's running turn is not stopped. */
     interrupt(): 'cancel' | 'stop' {
       interrupted = state === 'waiting' ? 'cancel' : 'stop'
       return interrupted

@@ -7,7 +7,7 @@ import { littlePatience, scriptedGateway } from '../../../../test/fakes/scripted
 import { fakeTerminal } from '../../../../test/fakes/terminal.ts'
 import type { Running } from '../ports.ts'
 import { ask } from './ask.ts'
-import { type Heard, openConversation } from './conversation.ts'
+import { type ConversationEvent, openConversation } from './conversation.ts'
 
 const options = (to: { readonly at: Running }, name = 'terminal') => ({
   name,
@@ -47,7 +47,7 @@ test('a gateway that comes back at another address is found there', async () => 
     peer.say({ type: 'accepted', id })
     peer.drop(1001)
   })
-  const heard: Heard[] = []
+  const heard: ConversationEvent[] = []
   let at: Running | null = before.at
   const conversation = openConversation({ name: 'c', where: async () => at, patience: littlePatience }, what =>
     heard.push(what),

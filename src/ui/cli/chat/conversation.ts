@@ -1,21 +1,23 @@
-// One conversation with a gateway that may go away and come back: reconnects, and says again what was not accepted.
+// A conversation with a gateway that may restart: reconnects, and resends messages that were not accepted.
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { errorText } from '../../../base/error-text.ts'
 import type { Address } from '../ports.ts'
-import { visit } from './visit.ts'
+import { visit } from './connection.ts'
 import type { Frame } from './wire.ts'
 
-export type Heard =
+export type ConversationEvent =
   | Frame
   | { readonly type: 'disconnected' }
-  /** Nothing more will come: we gave up, or the gateway will not have us. */
+  /** Nothing more will come: we gave up, or the gateway refused us. */
   | { readonly type: 'lost'; readonly reason: string }
 
 export interface Conversation {
-  /** The id makes a repeat harmless; it is repeated until the gateway has accepted it. */
+  /** Sent until the gateway has accepted it; the id makes repeats harmless. */
   say(id: string, text: string): void
-  /** Takes back a message that still waits. */
+  /** Cancels a message that is still waiting. */
   cancel(id: string): void
-  /** Ends the running turn; asked for while away, it is sent on return. */
+  /** Stops the running turn. If disconnected, it is sent after reconnecting. */
   stop(): void
   connected(): boolean
   close(): Promise<void>
@@ -39,12 +41,15 @@ const usualPatience: Patience = {
 
 export interface ConversationOptions {
   readonly name: string
-  /** Asked before every attempt: a restarted gateway may answer elsewhere. Null: it is not there now. */
+  /** Called before every attempt, since a restarted gateway may have another address. Null if it is not running now. */
   where(): Promise<Address | null>
   readonly patience?: Partial<Patience>
 }
 
-export function openConversation(options: ConversationOptions, heard: (heard: Heard) => void): Conversation {
+export function openConversation(
+  options: ConversationOptions,
+  received: (received: ConversationEvent) => void,
+): Conversation {
   const patience = { ...usualPatience, ...options.patience }
   const ending = new AbortController()
   const open = new Map<string, { readonly text: string; accepted: boolean }>()
@@ -62,7 +67,7 @@ export function openConversation(options: ConversationOptions, heard: (heard: He
       if (ended.has(frame.id)) return
       if (open.delete(frame.id)) ended.add(frame.id)
     }
-    heard(frame)
+    received(frame)
   }
 
   const greeted = (speak: (frame: object) => void): void => {
@@ -78,7 +83,7 @@ export function openConversation(options: ConversationOptions, heard: (heard: He
     }
   }
 
-  const visiting = { ...patience, conversation: options.name, greeted, heard: listen }
+  const visiting = { ...patience, conversation: options.name, greeted, received: listen }
   const converse = async (): Promise<void> => {
     let pause = patience.firstPauseMs
     let deadline: AbortSignal | null = null
@@ -88,22 +93,20 @@ export function openConversation(options: ConversationOptions, heard: (heard: He
       const end = address && (await visit(address, visiting, ending.signal))
       send = null
       if (ending.signal.aborted) return
-      if (end?.banned) return heard({ type: 'lost', reason: end.banned })
+      if (end?.banned) return received({ type: 'lost', reason: end.banned })
       if (end?.tooLong) refuseTooLong()
       if (end?.settled) {
         pause = patience.firstPauseMs
         deadline = null
       }
       deadline ??= AbortSignal.timeout(patience.giveUpAfterMs)
-      if (deadline.aborted) return heard({ type: 'lost', reason: giveUpReason(patience.giveUpAfterMs) })
-      heard({ type: 'disconnected' })
+      if (deadline.aborted) return received({ type: 'lost', reason: giveUpReason(patience.giveUpAfterMs) })
+      received({ type: 'disconnected' })
       await sleep(pause, undefined, { signal: ending.signal }).catch(() => 'closed meanwhile')
       pause = Math.min(pause * 1.7, patience.longestPauseMs)
     }
   }
-  const over = converse().catch((error: unknown) =>
-    heard({ type: 'lost', reason: error instanceof Error ? error.message : String(error) }),
-  )
+  const over = converse().catch((error: unknown) => received({ type: 'lost', reason: errorText(error) }))
 
   return {
     say(id, text) {
@@ -118,13 +121,13 @@ export function openConversation(options: ConversationOptions, heard: (heard: He
     connected: () => send !== null,
     async close() {
       ending.abort()
-      // A gateway that hangs does not hold us: the closing handshake gets a moment, no more.
+      // A gateway that hangs must not hold us: the closing handshake gets one second.
       await Promise.race([over, sleep(1_000, undefined, { ref: false })])
     },
   }
 }
 
-/** Ends of our messages that came while we were away and that only the history still tells. */
+/** Results of our messages that arrived while we were disconnected, taken from the history. */
 function endsIn(history: Extract<Frame, { type: 'history' }>, open: ReadonlyMap<string, unknown>): Frame[] {
   return history.messages.flatMap((message): Frame[] => {
     const { id, role, text, state } = message
@@ -138,4 +141,4 @@ function endsIn(history: Extract<Frame, { type: 'history' }>, open: ReadonlyMap<
 }
 
 const giveUpReason = (ms: number): string =>
-  `the gateway did not come back within ${Math.round(ms / 1_000)} seconds; what it accepted it will still answer (see: npx aetheel status)`
+  `the gateway did not come back within ${Math.round(ms / 1_000)} seconds; it will still answer what it has accepted (see: npx aetheel status)`

@@ -1,11 +1,11 @@
-// `aetheel chat`: finds a gateway, or brings one up inside this process, and speaks with it.
+// `aetheel chat`: connects to the running gateway, or starts one inside this process.
 import type { CliPorts, Flags } from '../ports.ts'
 import type { Terminal } from '../terminal.ts'
 import { ask } from './ask.ts'
 import type { ConversationOptions } from './conversation.ts'
 
 export interface ChatOptions {
-  /** Empty: from stdin, or a session. */
+  /** Empty: read from stdin, or start a session. */
   readonly text: string
   readonly conversation: string
   readonly json: boolean
@@ -19,7 +19,7 @@ export async function chat(ports: CliPorts, terminal: Terminal, options: ChatOpt
   const text = [options.text, piped.trimEnd()].filter(part => part.trim() !== '').join('\n\n')
   const session = text === '' && stdin.isTTY === true && stdout.isTTY === true && !options.json
   if (text === '' && !session) {
-    stderr.write('aetheel: nothing to say: give a text (npx aetheel chat "…") or pipe one in\n')
+    stderr.write('aetheel: there is no text to send: give one (npx aetheel chat "…") or pipe it in\n')
     return 2
   }
   return withGateway(ports, terminal, options.flags, async (where, gone) => {
@@ -46,15 +46,15 @@ async function withGateway(ports: CliPorts, terminal: Terminal, flags: Flags, sp
 }
 
 /**
- * Everything on stdin. Where a text was given it is only an addition, and a program that started us may have left its
- * stdin open for ever: then silence for three seconds means that nothing comes.
+ * Reads all of stdin. If a text was given, stdin is optional, and a program that started us may have left its stdin open
+ * forever: then three seconds without input mean that there is none.
  */
 export async function readPiped(terminal: Terminal, optional: boolean, silenceMs = 3_000): Promise<string> {
   const { stdin, stderr } = terminal
   const chunks: Buffer[] = []
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const silence = setTimeout(() => {
-    stderr.write(`aetheel: nothing came on stdin for ${silenceMs / 1_000} s, going on without it\n`)
+    stderr.write(`aetheel: nothing came on stdin for ${silenceMs / 1_000} s, continuing without it\n`)
     resolve()
   }, silenceMs)
   if (!optional) clearTimeout(silence)

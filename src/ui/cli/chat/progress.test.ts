@@ -1,4 +1,4 @@
-// The row that tells what goes on.
+// The progress row.
 import { expect, test } from 'vitest'
 import { fakeTerminal } from '../../../../test/fakes/terminal.ts'
 import { openProgress, progressRow } from './progress.ts'

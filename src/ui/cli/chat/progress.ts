@@ -1,4 +1,4 @@
-// What goes on while one waits, in words of one row: shared by the one-shot progress line and the session.
+// The progress row, shared by one-shot questions and the session.
 import { columnAfter, cutTo, type OutputStream, paintFor } from '../terminal.ts'
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
@@ -10,7 +10,7 @@ export function progressRow(tick: number, elapsedMs: number, what: string, colum
 
 export interface ProgressLine {
   show(what: string): void
-  /** Takes the row away so that text can be printed; it comes back with the next tick. */
+  /** Removes the row so that text can be printed; it returns with the next tick. */
   hide(): void
   close(): void
 }
@@ -18,8 +18,8 @@ export interface ProgressLine {
 const quiet: ProgressLine = { show: () => {}, hide: () => {}, close: () => {} }
 
 /**
- * A row that is redrawn on a terminal and nothing at all elsewhere. `openLine` is the printed line in which the cursor
- * stands: unless it is empty the row is drawn below it, and the cursor put back.
+ * A row that is redrawn on a terminal, and nothing elsewhere. `openLine` is the printed line the cursor is in: unless it
+ * is empty, the row is drawn below it, and the cursor moves back.
  */
 export function openProgress(stream: OutputStream, now: () => number, openLine: () => string): ProgressLine {
   if (stream.isTTY !== true) return quiet
@@ -38,9 +38,9 @@ export function openProgress(stream: OutputStream, now: () => number, openLine: 
     const row = paint('dim', progressRow(tick++, now() - began, what, columns))
     const line = openLine()
     hide()
-    // At the right margin terminals forget, with the place, that the next character belongs on the next row.
+    // At the right margin, a saved cursor position does not include that the next character belongs on the next row.
     if (line !== '' && columnAfter(line, columns) === columns) return
-    // Index and up again: makes sure there is a row below before the cursor's place is remembered.
+    // Index and up again: makes sure there is a row below before the cursor position is saved.
     stream.write(line === '' ? `\r${row}` : `\x1bD\x1b[A\x1b7\r\n${row}`)
     drawn = line === '' ? 'in place' : 'below'
   }

@@ -1,18 +1,18 @@
-// Receipts for letters: the gateway pings right after each letter and takes the pong for its receipt. Whoever leaves
-// before that is told the letter again on the next visit.
+// Receipts for deliveries: the gateway pings right after each delivery and takes the pong as its receipt. A client that
+// leaves before that gets the delivery again when it next connects.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Frame } from './wire.ts'
 
-/** The built-in WebSocket answers pings by itself; only on this channel does it tell that it did. */
+/** The built-in WebSocket answers pings by itself; only this diagnostics channel shows that it did. */
 const channel = 'undici:websocket:ping'
 
-/** Usually it is a millisecond. Also what it takes if a Node does not tell of pings. */
+/** Usually a millisecond. Also the wait if this Node does not report pings. */
 const longestMs = 200
 
 export interface Receipts {
-  heard(frame: Frame): void
-  /** Resolves once there is a receipt for every letter, or after a moment. */
+  received(frame: Frame): void
+  /** Resolves once every delivery has its receipt, or after a moment. */
   given(): Promise<void>
   close(): void
 }
@@ -27,8 +27,8 @@ export function openReceipts(socket: WebSocket): Receipts {
   }
   subscribe(channel, pinged)
   return {
-    heard(frame) {
-      if (isLetter(frame)) due ??= Promise.withResolvers()
+    received(frame) {
+      if (isDelivery(frame)) due ??= Promise.withResolvers()
     },
     async given() {
       if (due) await Promise.race([due.promise, sleep(longestMs, undefined, { ref: false })])
@@ -37,5 +37,5 @@ export function openReceipts(socket: WebSocket): Receipts {
   }
 }
 
-const isLetter = (frame: Frame): boolean =>
+const isDelivery = (frame: Frame): boolean =>
   frame.type === 'final' || (frame.type === 'action' && frame.phase === 'notice')

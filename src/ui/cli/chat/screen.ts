@@ -1,26 +1,26 @@
-// A screen with a prompt at its foot: what was said scrolls by above, the running answer grows just over the prompt.
+// A screen with a prompt at the bottom: messages scroll by above, and the running answer grows just above the prompt.
 import type { Interface } from 'node:readline/promises'
 import { cellsOf, type OutputStream, widthOf, withoutControls } from '../terminal.ts'
 
 export interface Screen {
-  /** Whole lines, to stay. */
+  /** Prints whole lines permanently. */
   print(text: string): void
-  /** Text that goes on where the last piece ended. */
+  /** Prints text that continues where the last piece ended. */
   flow(text: string): void
-  /** The row between the answer and the prompt; empty: none. */
+  /** The row between the answer and the prompt. Empty for none. */
   status(row: string): void
-  /** Takes away what is not to stay, while the reader is about to end its own line. */
+  /** Removes the temporary rows while the reader is about to end its own line. */
   lift(): void
-  /** Puts it back under the line just ended. */
+  /** Draws them again below the line just ended. */
   lower(): void
-  /** The end: takes everything away that is not to stay, the prompt too. */
+  /** Removes everything temporary, including the prompt. */
   close(): void
 }
 
 export function openScreen(reader: Interface, out: OutputStream): Screen {
   let rest = ''
   let row = ''
-  /** Rows of ours between what stays and the prompt. */
+  /** Our temporary rows above the prompt. */
   let above = 0
 
   let closed = false
@@ -32,7 +32,7 @@ export function openScreen(reader: Interface, out: OutputStream): Screen {
   const redraw = (staying: readonly string[], living: readonly string[]): void => {
     if (closed) return
     const lines = [...staying, ...living].map(line => `${line}\n`).join('')
-    // Before it draws, the reader goes up by the rows it drew last; after pasted text these are not those of the cursor.
+    // Before it draws, the reader moves up by the rows it drew last; after pasted text these differ from those of the cursor.
     const { prevRows = 0 }: Interface & { readonly prevRows?: number } = reader
     out.write(`${erase()}${lines}${'\n'.repeat(prevRows)}`)
     above = living.length
@@ -66,7 +66,7 @@ export function openScreen(reader: Interface, out: OutputStream): Screen {
   }
 }
 
-/** Breaks text into rows of at most so many cells, at spaces where there are some; `rest` is the row still open. */
+/** Wraps text into rows of at most `columns` cells, at spaces if possible. `rest` is the unfinished last row. */
 export function fold(text: string, columns: number): { readonly rows: readonly string[]; readonly rest: string } {
   const rows = text.split('\n').flatMap(line => foldLine(line, columns))
   return { rows: rows.slice(0, -1), rest: rows.at(-1) ?? '' }

@@ -82,7 +82,7 @@ const visited = (id: string, question: string, answer: string) => [
   { id, role: 'agent', text: answer, state: 'answered' },
 ]
 
-test('a letter that waited is shown once, under its question, after what was said before it', async () => {
+test('a delivery that waited is shown once, under its question, after the earlier messages', async () => {
   const to = await scriptedGateway(
     () => {},
     peer =>
@@ -103,7 +103,7 @@ test('a letter that waited is shown once, under its question, after what was sai
   expect(said(terminal).match(/the late answer/g)).toHaveLength(1)
 })
 
-test('a letter whose history never came is shown when the session ends', async () => {
+test('a delivery without history is shown when the session ends', async () => {
   const to = await scriptedGateway(
     () => {},
     peer => peer.say({ type: 'final', id: 'b', text: 'the late answer', ok: true }),
@@ -117,14 +117,17 @@ test('a letter whose history never came is shown when the session ends', async (
   expect(said(terminal)).toContain('the late answer')
 })
 
-test('/help lists the commands of the session; what it does not know is said to the agent', async () => {
-  const to = await scriptedGateway(() => {})
+test('/help tells how to leave, and asks the gateway for its commands', async () => {
+  const to = await scriptedGateway(({ id, text }, peer) => {
+    if (text === '/help') peer.say({ type: 'accepted', id }, { type: 'final', id, text: '- `/brew`: Tea.', ok: true })
+  })
   const terminal = fakeTerminal({ stdin: true, stdout: true })
   const over = talk(options(to), terminal, null)
   type(terminal, '/help\r/model opus\r')
-  await vi.waitFor(() => expect(to.heard.map(frame => frame.text)).toEqual(['/model opus']))
-  for (const command of ['/stop', '/quit', '/exit', '/help']) expect(said(terminal)).toContain(command)
-  expect(said(terminal)).toContain('Everything else is sent as a message.')
+  await vi.waitFor(() => expect(to.heard.map(frame => frame.text)).toEqual(['/help', '/model opus']))
+  await vi.waitFor(() => expect(said(terminal)).toContain('/brew'))
+  for (const command of ['/quit', '/exit', 'Ctrl-C']) expect(said(terminal)).toContain(command)
+  expect(said(terminal)).not.toContain('/usage')
   type(terminal, '/exit\r')
   expect(await over).toBe(0)
 })

@@ -1,4 +1,4 @@
-// A session at the terminal: `aetheel chat` without a text. One may go on typing while an answer runs.
+// A session at the terminal: `aetheel chat` without a text. You can type while an answer is running.
 import { randomUUID } from 'node:crypto'
 import { createInterface, type Interface } from 'node:readline/promises'
 import { paintFor, type Terminal } from '../terminal.ts'
@@ -9,13 +9,11 @@ import { openView } from './view.ts'
 
 const prompt = '› '
 
-const localCommands = `/stop  ends the running answer (also Ctrl-C)
-/quit  leaves (also /exit, Ctrl-D)
-/help  this list
-The gateway also knows /new, /queue, /model, /backend, /status and /usage.
-Everything else is sent as a message.`
+/** The commands that only the terminal knows; the gateway lists the rest. */
+const localCommands = `/quit leaves (also /exit, Ctrl-D), Ctrl-C stops the running answer. Everything else is sent as a message.
+Commands of the gateway:`
 
-/** `gone` resolves when the gateway inside this process has ended (null: it is another process). The exit code. */
+/** `gone` resolves when the gateway inside this process has ended (null if it is another process). Resolves with the exit code. */
 export async function talk(
   options: ConversationOptions,
   terminal: Terminal,
@@ -33,7 +31,7 @@ export async function talk(
   const unanswered = unansweredMessages(terminal.now)
   const view = openView(screen, paint, terminal, unanswered)
   const conversation = openConversation(options, what =>
-    what.type === 'lost' ? lost(`lost: ${what.reason}`) : view.heard(what),
+    what.type === 'lost' ? lost(`lost: ${what.reason}`) : view.received(what),
   )
   const say = (text: string): void => {
     const id = randomUUID()
@@ -42,7 +40,7 @@ export async function talk(
     conversation.say(id, text)
   }
   const interrupt = onCtrlC(reader, screen, unanswered, conversation, () => leave(0))
-  // Ahead of the reader: Enter ends the prompt's row, so nothing of ours may stand around it then.
+  // Before the reader: Enter ends the prompt's row, so none of our rows may be around it then.
   const onKey = (_text: unknown, key: { readonly name?: string } | undefined): void => {
     if (key?.name === 'return' || key?.name === 'enter') screen.lift()
   }
@@ -52,37 +50,39 @@ export async function talk(
     const text = line.trim()
     if (text === '/quit' || text === '/exit') return leave(0)
     if (text === '/stop') conversation.stop()
-    else if (text === '/help') screen.print(localCommands)
-    else if (text !== '') say(text)
+    else if (text !== '') {
+      if (text === '/help') screen.print(localCommands)
+      say(text)
+    }
     screen.lower()
   })
   reader.on('SIGINT', interrupt.pressed)
   reader.on('close', () => leave(0))
-  const deaf = terminal.onInterrupt(interrupt.pressed)
+  const stopListening = terminal.onInterrupt(interrupt.pressed)
   const ticking = setInterval(view.tick, 150)
   gone?.then(
     () => lost('the gateway inside this process stopped'),
     () => lost('the gateway inside this process broke'),
   )
   screen.print(
-    paint('dim', `Conversation ${options.name}. Ctrl-C stops an answer, /quit or Ctrl-D leaves, /help tells more.`),
+    paint('dim', `Conversation ${options.name}. Ctrl-C stops an answer, /quit or Ctrl-D leaves, /help shows more.`),
   )
   try {
     return await ended
   } finally {
     clearInterval(ticking)
-    deaf()
+    stopListening()
     stdin.off('keypress', onKey)
     view.close()
     screen.close()
     reader.close()
     if (unanswered.count() > 0)
-      stdout.write(paint('dim', 'Not everything is answered yet: the answer comes with the next visit.\n'))
+      stdout.write(paint('dim', 'Not everything is answered yet: you get the answer the next time you connect.\n'))
     await conversation.close()
   }
 }
 
-/** Ctrl-C empties the line, stops what runs, and, pressed again on an empty prompt, leaves. */
+/** Ctrl-C clears the line and stops what is running; pressed again on an empty prompt, it leaves. */
 function onCtrlC(
   reader: Interface,
   screen: Screen,

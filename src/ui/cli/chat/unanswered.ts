@@ -1,17 +1,17 @@
-// The messages of a session that have no answer yet, in the order they were sent.
+// The messages of a session without an answer yet, in the order they were sent.
 
 export interface Unanswered {
   asked(id: string, text: string): void
-  /** Undefined: not ours, or answered. */
+  /** Undefined if it is not ours, or is answered. */
   textOf(id: string): string | undefined
   accepted(id: string): void
-  /** True: that is news. */
+  /** True if it was not waiting before. */
   waits(id: string, position: number): boolean
   begun(id: string, what: string): void
   stopping(): void
   ended(id: string): void
   count(): number
-  /** What the foremost is at and for how long, in a few words; null: nothing is open. */
+  /** What the first of them is doing and for how long. Null if there is none. */
   now(): { readonly what: string; readonly forMs: number } | null
 }
 
@@ -53,7 +53,7 @@ export function unansweredMessages(now: () => number): Unanswered {
     },
     ended(id) {
       open.delete(id)
-      // A conversation is answered in order: the next of ours is on.
+      // A conversation is answered in order, so our next message is running now.
       const next = open.values().next().value
       if (next?.state === 'waiting') begin(next, 'thinking')
     },

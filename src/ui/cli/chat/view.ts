@@ -1,51 +1,51 @@
 // What a person at the terminal sees of a conversation.
 import { cutTo, type Paint, type Terminal } from '../terminal.ts'
 import { openAnswers } from './answers.ts'
-import type { Heard } from './conversation.ts'
+import type { ConversationEvent } from './conversation.ts'
 import { progressRow } from './progress.ts'
 import type { Screen } from './screen.ts'
 import { withPlainNote } from './stopped.ts'
 import type { Unanswered } from './unanswered.ts'
 
 export interface View {
-  heard(what: Exclude<Heard, { type: 'lost' }>): void
-  /** The question that was typed last, and stands on the screen. */
+  received(what: Exclude<ConversationEvent, { type: 'lost' }>): void
+  /** The question typed last, which is the last line on the screen. */
   asked(id: string): void
   tick(): void
-  /** Shows what was still held back. */
+  /** Prints what was still held back. */
   close(): void
 }
 
-type Final = Extract<Heard, { type: 'final' }>
-type Messages = Extract<Heard, { type: 'history' }>['messages']
+type Final = Extract<ConversationEvent, { type: 'final' }>
+type Messages = Extract<ConversationEvent, { type: 'history' }>['messages']
 
 export function openView(screen: Screen, paint: Paint, terminal: Terminal, unanswered: Unanswered): View {
   let away = true
   let ticks = 0
   const ours = new Set<string>()
-  /** Letters that waited for us come ahead of the history, which tells what they answer; null: it has come. */
+  /** Deliveries that waited for us arrive before the history, which has their questions. Null once the history has arrived. */
   let early: Final[] | null = []
   const columns = (): number => terminal.stdout.columns || 80
   const answers = openAnswers(screen, paint, columns, unanswered)
 
-  const catchUp = (letters: readonly Final[], messages: Messages): void => {
+  const catchUp = (deliveries: readonly Final[], messages: Messages): void => {
     early = null
-    const shown = new Set([...ours, ...letters.map(({ id }) => id)])
+    const shown = new Set([...ours, ...deliveries.map(({ id }) => id)])
     for (const { role, text } of messages.filter(({ id }) => !shown.has(id)).slice(-2)) {
       screen.print(paint('dim', cutTo(role === 'user' ? `› ${text}` : withPlainNote(text), columns() - 1)))
     }
-    for (const letter of letters) {
-      answers.end(letter, messages.find(({ id, role }) => id === letter.id && role === 'user')?.text)
+    for (const delivery of deliveries) {
+      answers.end(delivery, messages.find(({ id, role }) => id === delivery.id && role === 'user')?.text)
     }
   }
-  /** One that comes again because the connection broke is held once. */
-  const hold = (held: Final[], letter: Final): void => {
-    if (!held.some(({ id, text }) => id === letter.id && text === letter.text)) held.push(letter)
+  /** A delivery repeated after a broken connection is held once. */
+  const hold = (held: Final[], delivery: Final): void => {
+    if (!held.some(({ id, text }) => id === delivery.id && text === delivery.text)) held.push(delivery)
   }
 
-  const about = (what: Extract<Heard, { id: string }>): void => {
+  const about = (what: Extract<ConversationEvent, { id: string }>): void => {
     const { id } = what
-    // Of what others asked in this conversation only the answers are shown.
+    // For messages that others sent in this conversation, only the answers are shown.
     if (unanswered.textOf(id) === undefined && what.type !== 'final') return
     switch (what.type) {
       case 'accepted':
@@ -75,13 +75,13 @@ export function openView(screen: Screen, paint: Paint, terminal: Terminal, unans
   }
   const tick = (): void => {
     const now = unanswered.now()
-    const what = away ? 'the gateway is away, trying to reach it' : now?.what
+    const what = away ? 'the gateway is not reachable, reconnecting' : now?.what
     if (what === undefined) return screen.status('')
     screen.status(paint('dim', progressRow(ticks++, now?.forMs ?? 0, what, columns())))
   }
 
   return {
-    heard(what) {
+    received(what) {
       away = what.type === 'disconnected'
       if (what.type === 'history' && early !== null) catchUp(early, what.messages)
       if ('id' in what) about(what)

@@ -1,4 +1,4 @@
-// What the gateway says over /ws, parsed at the edge. The wire itself is fixed (spec: Mission Control and WebChat).
+// The frames of the gateway over /ws, parsed at the edge. The wire format itself is fixed (spec: Mission Control and WebChat).
 import * as v from 'valibot'
 
 const id = v.string()
@@ -8,9 +8,9 @@ const frameSchema = v.variant('type', [
   v.object({ type: v.literal('accepted'), id }),
   v.object({ type: v.literal('refused'), id, reason: v.fallback(v.string(), 'no reason given') }),
   v.object({ type: v.literal('waiting'), id, position: v.number() }),
-  v.object({ type: v.literal('draft'), id, text: v.string() }),
+  v.object({ type: v.literal('draft'), id, from: v.exactOptional(v.number()), text: v.string() }),
   v.object({ type: v.literal('action'), id, label: v.string(), phase: v.string() }),
-  // Words spoken unasked answer no message of ours; whatever their id is, they are not dropped.
+  // Unprompted messages answer no message of ours; they are kept whatever their id is.
   v.object({ type: v.literal('final'), id: v.fallback(v.string(), ''), text: v.string(), ok: v.boolean() }),
   v.object({
     type: v.literal('history'),
@@ -27,9 +27,22 @@ const frameSchema = v.variant('type', [
 
 export type Frame = v.InferOutput<typeof frameSchema>
 
-/** Null: not for us. A newer gateway may say more than we know, so that is no error. */
+/** Null if it is not for us. A newer gateway may send more than we know, so that is no error. */
 export function readFrame(line: unknown): Frame | null {
   if (typeof line !== 'string') return null
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), frameSchema), line)
   return parsed.success ? parsed.output : null
+}
+
+/** For one connection: a draft may carry only what is new; restores the whole text. */
+export function wholeDrafts(): (frame: Frame) => Frame {
+  const texts = new Map<string, string>()
+  return frame => {
+    if (frame.type === 'final') texts.delete(frame.id)
+    if (frame.type !== 'draft') return frame
+    const { id, from = 0 } = frame
+    const text = (texts.get(id) ?? '').slice(0, from) + frame.text
+    texts.set(id, text)
+    return { type: 'draft', id, text }
+  }
 }

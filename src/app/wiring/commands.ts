@@ -1,0 +1,82 @@
+// The chat commands, and what they act on.
+import { backendNames } from '../../base/agent.ts'
+import type { NewEvent } from '../../base/event.ts'
+import type { Jobs } from '../../base/jobs.ts'
+import type { Lanes } from '../../base/lanes.ts'
+import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
+import type { SubAgents } from '../../base/subagents.ts'
+import { type Clock, day } from '../../base/time.ts'
+import { startOfDay, writtenTime } from '../../base/zone.ts'
+import { type LiveConfig, reloadInWords } from '../../config/index.ts'
+import { type Budget, createCommands } from '../../intake/index.ts'
+import type { Cooldowns, Route } from '../../run/index.ts'
+import type { ConversationSettings, SessionStore, UsageStore } from '../../store/index.ts'
+import type { GatewayStatus } from '../../ui/index.ts'
+import type { OpenBackends } from './backends.ts'
+
+export interface CommandsParts {
+  readonly live: LiveConfig
+  readonly clock: Clock
+  readonly backends: OpenBackends
+  readonly route: Route
+  readonly cooldowns: Pick<Cooldowns, 'end'>
+  readonly conversationSettings: ConversationSettings
+  readonly sessions: SessionStore
+  readonly inbox: Lanes<NewEvent>
+  readonly usage: UsageStore
+  readonly budget: Budget
+  readonly subagents: SubAgents
+  readonly status: () => GatewayStatus
+  readonly jobs: Jobs
+  readonly memory: MemorySearch & MemoryLog
+}
+
+export function gatewayCommands(parts: CommandsParts) {
+  const { live, clock, backends, route, conversationSettings, sessions, inbox, usage, subagents } = parts
+  return createCommands({
+    backends: backendNames,
+    answering(lane) {
+      const [{ backend, model }] = route(lane, 'message')
+      return { backend: backend.name, model }
+    },
+    async choose(lane, choice) {
+      await conversationSettings.choose(lane, choice)
+      // Choosing a backend by name ends its cooldown: the owner may have just logged in.
+      if (choice.backend !== null) parts.cooldowns.end(choice.backend)
+      // Messages deferred by another backend's limit need not wait any longer.
+      void inbox.wake(lane)
+    },
+    check: async name =>
+      (await backends.named(name)?.check(AbortSignal.timeout(20_000))) ?? {
+        ok: false,
+        detail: `${name} is not known.`,
+      },
+    checkModel: async (name, model) =>
+      (await backends
+        .named(name)
+        ?.checkModel?.(model, live.current().configDir, AbortSignal.timeout(20_000))
+        .catch(() => null)) ?? null,
+    async startOver(lane) {
+      await sessions.forgetLane(lane)
+      await conversationSettings.startOver(lane)
+    },
+    stop: inbox.stop,
+    waiting: async lane =>
+      (await inbox.waiting(lane)).map(({ item, position }) => ({
+        position,
+        text: 'text' in item.what ? item.what.text : '',
+      })),
+    status: parts.status,
+    reload: async () => reloadInWords(await live.reloadOnRequest()),
+    subagents,
+    now: clock.now,
+    usage: () => ({
+      today: usage.since(startOfDay(clock.now(), live.current().timezone)),
+      month: usage.since(clock.now() - 30 * day),
+      budget: parts.budget.view(),
+    }),
+    jobs: parts.jobs,
+    memory: parts.memory,
+    time: ms => writtenTime(ms, live.current().timezone),
+  })
+}

@@ -1,0 +1,83 @@
+// What is stored outside the queue: file changes and their authors, the message archive, facts, tasks and content items, and the search index.
+
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { errorText } from '../../base/error-text.ts'
+import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
+import type { Emit, Signal } from '../../base/signal.ts'
+import type { Clock } from '../../base/time.ts'
+import { type LiveConfig, showProblems } from '../../config/index.ts'
+import { changeNotice } from '../../send/index.ts'
+import {
+  createArchive,
+  createBrain,
+  createChanges,
+  createContent,
+  createFileGuard,
+  createTasks,
+  type Database,
+  type Killed,
+  openMemorySearch,
+} from '../../store/index.ts'
+import { stateDir } from '../state-folder.ts'
+
+export interface RememberingParts {
+  readonly live: LiveConfig
+  readonly db: Database
+  readonly clock: Clock
+  readonly emit: Emit
+  scrub(text: string): string
+  /** Notifies the owner, once per key. */
+  notify(key: string, text: string): Promise<void>
+}
+
+export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: RememberingParts) {
+  const { configDir: dir } = live.current()
+  const zone = () => live.current().timezone
+  const failed = (file: string) => (error: unknown) => {
+    // The message names the file itself; the log has it in its own field.
+    const words = errorText(error)
+    emit({ type: 'workspace-trouble', file, why: words.startsWith(`${file} `) ? words.slice(file.length + 1) : words })
+  }
+  const fileGuard = createFileGuard({
+    dir,
+    changes: createChanges(db, clock),
+    clock,
+    emit,
+    async checkConfig(file, text) {
+      const loaded = await live.load({ [file]: text })
+      return loaded.ok ? null : showProblems(loaded.problems)
+    },
+    async configChanged() {
+      await live.reload()
+    },
+    notify: change => void notify(`change:${change.id}`, changeNotice(change)),
+    scrub,
+  })
+  const archive = createArchive({ db, dir, clock, wall: live.wall, failed: failed('messages') })
+  const search = openMemorySearch({ dir, file: join(stateDir(dir), 'search.db'), clock, emit, zone })
+  const records = { dir, newId: randomUUID, now: clock.now }
+  const brain = createBrain({ ...records, failed: failed('brain.json') })
+  const tasks = createTasks({ ...records, failed: failed('tasks.json') })
+  const content = createContent({ ...records, failed: failed('content-items.json') })
+
+  return {
+    fileGuard,
+    brain,
+    tasks,
+    content,
+    memory: { ...search, ...fileGuard } satisfies MemorySearch & MemoryLog,
+    listen({ type }: Signal): void {
+      if (archived.has(type)) archive.nudge()
+    },
+    begin: (killed: readonly Killed[], survived: boolean) => fileGuard.begin(killed, survived),
+    /** Keep the archive and the index up to date until the signal. */
+    chores: [archive.run, search.watch] as const,
+    async flush() {
+      await Promise.all([archive.flush(), brain.flush(), tasks.flush(), content.flush()])
+      await search.close()
+    },
+  }
+}
+
+const archived = new Set<Signal['type']>(['turn-ended', 'delivery-sent', 'command-answered', 'event-set-aside'])

@@ -1,0 +1,111 @@
+// The two queues of the gateway, inbox and outbox, each with its rules and its messages for failures.
+import type { TurnEnd } from '../../base/agent.ts'
+import type { Delivery } from '../../base/chat.ts'
+import { isBackground, type NewEvent } from '../../base/event.ts'
+import type { FollowUp, Lanes, Outcome, QueueStore, Taken } from '../../base/lanes.ts'
+import type { Emit } from '../../base/signal.ts'
+import type { Clock } from '../../base/time.ts'
+import type { Config } from '../../config/index.ts'
+import { openLanes } from '../../lanes/index.ts'
+import { type Database, DatabaseUnusable } from '../../store/index.ts'
+
+const maxAttempts = 3
+
+export interface QueuesParts {
+  readonly queueStore: QueueStore
+  readonly db: Pick<Database, 'trouble'>
+  readonly clock: Clock
+  readonly config: Config
+  readonly emit: Emit
+  /** What follows from the end of a turn: deliveries, or the report of a sub-agent. */
+  followUpsOf(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[]
+  /** Sends a delivery that is not stored. */
+  deliver(delivery: Taken<Delivery>, signal: AbortSignal): Promise<Outcome>
+  bug(error: unknown): void
+}
+
+/** The same problem is reported again after this time. */
+const warnAgainMs = 60_000
+/** A delivery that is not stored is tried once. */
+const deliverMs = 30_000
+
+export async function createQueues({ queueStore, db, clock, config, emit, followUpsOf, deliver, bug }: QueuesParts) {
+  const warnOnce = createWarnOnce(clock, why => emit({ type: 'workspace-trouble', file: 'the database', why }))
+
+  function stuck(error: unknown): 'again' | 'never' {
+    warnOnce(String(error))
+    const kind = db.trouble()?.kind
+    return kind === 'damaged' || kind === 'gone' ? 'never' : 'again'
+  }
+
+  /** Notifies the people who wait that there will be no answer, even though that cannot be stored either. */
+  function unstored(taken: Taken<NewEvent>): void {
+    const { kind = 'damaged', why = '' } = db.trouble() ?? {}
+    const deliveries = followUpsOf(taken, { type: 'broke', error: new DatabaseUnusable(kind, why) })
+    for (const { queue, lane, key, item } of deliveries) {
+      if (queue !== 'out') continue
+      const delivery = { ...taken, lane, key, item: item as Delivery, retries: 0, interrupted: false, earlier: [] }
+      deliver(delivery, AbortSignal.timeout(deliverMs)).catch(bug)
+    }
+  }
+
+  const inbox: Lanes<NewEvent> = await openLanes<NewEvent>(queueStore, clock, {
+    queue: 'in',
+    atOnce: config.queue.maxConcurrent,
+    maxDepth: config.queue.maxDepth,
+    busy: config.queue.busy,
+    background: isBackground,
+    alwaysWaits: ({ missed }) => missed === true,
+    collect: config.queue.collect,
+    taking: 'durably',
+    maxAttempts,
+    giveUp(taken) {
+      emit({ type: 'event-set-aside', id: taken.id, lane: taken.lane, attempts: maxAttempts })
+      return {
+        type: 'failed',
+        why: 'set aside',
+        followUps: followUpsOf(taken, { type: 'set-aside', attempts: maxAttempts }),
+      }
+    },
+    broke(taken, error) {
+      bug(error)
+      return { type: 'failed', why: 'broke', followUps: followUpsOf(taken, { type: 'broke', error }) }
+    },
+    stuck,
+    unstored,
+  })
+  const outbox: Lanes<Delivery> = await openLanes<Delivery>(queueStore, clock, {
+    queue: 'out',
+    atOnce: Number.POSITIVE_INFINITY,
+    maxDepth: Number.POSITIVE_INFINITY,
+    busy: 'queue',
+    collect: false,
+    // Two minutes, given the pauses between delivery attempts.
+    patience: 8,
+    ahead: delivery => delivery.command === true,
+    // An answer does not wait for the disk a second time; a delivery that is sent again is recognised by its key.
+    taking: 'lightly',
+    // A delivery interrupted by crashes is far more often a victim of the crash than its cause.
+    maxAttempts: 20,
+    giveUp({ id, item }) {
+      emit({ type: 'delivery-refused', id, place: item.place, length: item.text.length, why: 'cut off too often' })
+      return { type: 'failed', why: 'set aside' }
+    },
+    broke(_, error) {
+      bug(error)
+      return { type: 'failed', why: 'broke' }
+    },
+    stuck,
+  })
+  return { inbox, outbox }
+}
+
+function createWarnOnce(clock: Clock, emit: (why: string) => void): (why: string) => void {
+  let last = { why: '', at: 0 }
+  return why => {
+    const now = clock.now()
+    if (last.why === why && Math.abs(now - last.at) < warnAgainMs) return
+    last = { why, at: now }
+    emit(why)
+  }
+}

@@ -1,0 +1,151 @@
+// Decides which Discord messages are meant for the bot, and turns them into events.
+import type { Attachment, NewEvent, Sender } from '../../base/event.ts'
+import { madeAt } from './snowflake.ts'
+
+export interface Person {
+  readonly id: string
+  readonly username: string
+  readonly global_name?: string | null
+  readonly bot?: boolean
+  readonly system?: boolean
+}
+
+export interface Member {
+  readonly nick?: string | null
+  readonly roles: readonly string[]
+}
+
+/** The part of a Discord message that we use. */
+export interface MessageSeen {
+  readonly id: string
+  readonly channel_id: string
+  /** Missing in direct messages, and in messages fetched over the REST API. */
+  readonly guild_id?: string
+  readonly type: number
+  readonly content: string
+  readonly author: Person
+  readonly member?: Member
+  readonly webhook_id?: string
+  readonly mentions: readonly Person[]
+  readonly mention_roles: readonly string[]
+  readonly referenced_message?: { readonly author: Person; readonly content: string } | null
+  readonly message_snapshots?: readonly { readonly message: { readonly content: string } }[]
+}
+
+/** The channel of a message. */
+export interface Spot {
+  readonly id: string
+  readonly name: string
+  /** Null: a direct message. */
+  readonly guild: { readonly id: string; readonly name: string } | null
+  /** The parent channel of a thread; null: it is not a thread. */
+  readonly parent: { readonly id: string; readonly name: string } | null
+}
+
+export interface Us {
+  readonly id: string
+  /** The bot's own roles in the guild. */
+  readonly roles: readonly string[]
+}
+
+/** Ordinary messages and replies. Other types are system messages. */
+const messageTypes: readonly number[] = [0, 19]
+
+/** Ignores bots, webhooks and our own messages, so that no two bots talk to each other for ever. */
+export function isFromPerson({ author, webhook_id, type }: MessageSeen, us: Pick<Us, 'id'>): boolean {
+  return (
+    author.bot !== true &&
+    author.system !== true &&
+    webhook_id === undefined &&
+    author.id !== us.id &&
+    messageTypes.includes(type)
+  )
+}
+
+/** `takesPart`: it is in a thread that the bot is in. */
+export function isForUs(message: MessageSeen, us: Us, direct: boolean, takesPart: boolean): boolean {
+  if (!isFromPerson(message, us)) return false
+  return isMentioned(message, us) || direct || message.referenced_message?.author.id === us.id || takesPart
+}
+
+const isMentioned = ({ mentions, mention_roles }: MessageSeen, us: Us): boolean =>
+  mentions.some(({ id }) => id === us.id) || mention_roles.some(role => us.roles.includes(role))
+
+/** The text without mentions of the bot; mentions of others become their names. */
+export function promptOf({ content, mentions }: Pick<MessageSeen, 'content' | 'mentions'>, us: Us): string {
+  const names = new Map(mentions.map(person => [person.id, nameOf(person)]))
+  return content
+    .replace(/<@(?:[!&])?(\d+)>/g, (mention, id: string) => {
+      if (mention.startsWith('<@&')) return us.roles.includes(id) ? '' : mention
+      const name = names.get(id)
+      return id === us.id ? '' : name === undefined ? mention : `@${name}`
+    })
+    .trim()
+}
+
+export const nameOf = ({ global_name, username }: Person, member?: Member): string =>
+  member?.nick || global_name || username
+
+export const whereIs = ({ name, guild, parent }: Spot): string => {
+  if (guild === null) return 'a direct message'
+  return parent ? `the thread ${name} in #${parent.name} of ${guild.name}` : `#${name} of ${guild.name}`
+}
+
+export const senderOf = (user: string, roles: readonly string[], spot: Spot): Sender => ({
+  chat: 'discord',
+  user,
+  roles,
+  channel: spot.parent?.id ?? spot.id,
+  guild: spot.guild?.id ?? null,
+  where: whereIs(spot),
+})
+
+/** Every message is an event of its own, in the conversation of its channel, thread or direct message. */
+export const keyOf = (id: string): string => `discord:${id}`
+export const laneOf = (conversation: string): string => `discord:${conversation}`
+
+export interface Words {
+  readonly id: string
+  readonly text: string
+  readonly author: Person
+  readonly member?: Member
+  readonly spot: Spot
+  /** Where the answer goes: the place itself, or the thread that is opened for it. */
+  readonly conversation: string
+  readonly attachments: readonly Attachment[]
+  /** Sent while the bot was offline. */
+  readonly missed: boolean
+}
+
+export function eventOf({ id, text, author, member, spot, conversation, attachments, missed }: Words): NewEvent {
+  return {
+    key: keyOf(id),
+    lane: laneOf(conversation),
+    what: {
+      kind: 'message',
+      id,
+      text,
+      // The gate decides who is the owner.
+      author: { id: author.id, name: nameOf(author, member), owner: false },
+      ...(attachments.length === 0 ? {} : { attachments }),
+    },
+    replyTo: { chat: 'discord', conversation },
+    source: 'discord',
+    sender: { ...senderOf(author.id, member?.roles ?? [], spot), at: madeAt(id) },
+    ...(missed ? { missed } : {}),
+  }
+}
+
+/** The text of a message, with the forwarded message or the one it replies to. */
+export function wordsOf(message: MessageSeen, us: Us): string {
+  const own = promptOf(message, us)
+  // A command stays a command even as a reply.
+  if (own.startsWith('/')) return own
+  const forwarded = (message.message_snapshots ?? []).map(({ message: { content } }) => content).filter(Boolean)
+  const other = message.referenced_message
+  const quoted = other && other.author.id !== us.id && other.content !== '' ? [quote(other)] : []
+  return [...quoted, ...forwarded.map(text => `[Forwarded message]\n${text}`), own].filter(Boolean).join('\n\n')
+}
+
+const quote = ({ author, content }: { readonly author: Person; readonly content: string }): string =>
+  `[In reply to ${nameOf(author)}]\n${content.replace(/^/gm, '> ')}`

@@ -1,0 +1,79 @@
+// Options about people: who may talk to the agent, and how much may be spent.
+import { amounts, idList, money, wholeNumber } from '../kinds.ts'
+import { block, option, optional } from './option.ts'
+
+export const access = block({
+  'owner.users': option({
+    live: true,
+    env: 'OWNERS',
+    kind: idList,
+    default: [],
+    description: 'User ids of the owners of this gateway. Owners may do everything and have no limits.',
+  }),
+  'gate.users': option({
+    live: true,
+    env: 'ALLOWED_USERS',
+    kind: idList,
+    default: [],
+    description: 'Users who may talk to the agent anywhere.',
+  }),
+  'gate.roles': option({
+    live: true,
+    env: 'ALLOWED_ROLES',
+    kind: idList,
+    default: [],
+    description: 'Roles whose members may talk to the agent.',
+  }),
+  'gate.channels': option({
+    live: true,
+    env: 'ALLOWED_CHANNELS',
+    kind: idList,
+    default: [],
+    description: 'Channels in which everybody may talk to the agent, including their threads.',
+  }),
+  'gate.guilds': option({
+    live: true,
+    env: 'ALLOWED_GUILDS',
+    kind: idList,
+    default: [],
+    description: 'Servers (guilds) in which everybody may talk to the agent.',
+  }),
+  'gate.rate_limit': option({
+    live: true,
+    env: 'RATE_LIMIT',
+    kind: wholeNumber(0, 100_000),
+    default: 20,
+    description: 'Messages per minute that one person may send. 0 means no limit. Owners have no limit.',
+  }),
+})
+
+export const budget = block({
+  'budget.daily_usd': optional({
+    live: true,
+    env: 'BUDGET_DAILY_USD',
+    kind: money,
+    description:
+      'Maximum spending per day in US dollars. At four fifths of it, heartbeats and cron jobs pause. Above it, only the owner is answered. If unset, there is no limit.',
+  }),
+  'budget.daily_tokens': optional({
+    live: true,
+    env: 'BUDGET_DAILY_TOKENS',
+    kind: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    description: 'The same in tokens, for backends that do not report costs.',
+  }),
+  'budget.person_usd': optional({
+    live: true,
+    env: 'BUDGET_PERSON_USD',
+    kind: money,
+    description:
+      'Maximum spending per day in US dollars for each person other than the owner. If unset, there is no limit.',
+  }),
+  'budget.source_usd': option({
+    live: true,
+    env: 'BUDGET_SOURCE_USD',
+    kind: amounts,
+    default: () => ({}),
+    description:
+      'Maximum spending per day in US dollars by source: webchat, discord, heartbeat, cron, webhook, hook, agent.',
+  }),
+})

@@ -1,0 +1,341 @@
+// The file guard: records who changed the files that define the agent, and reverts changes made on behalf of anybody but the owner.
+import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
+import type { LaneKey, NewEvent } from '../base/event.ts'
+import type { OwnFiles } from '../base/files.ts'
+import type { Taken } from '../base/lanes.ts'
+import type { MemoryChange, MemoryLog } from '../base/memory.ts'
+import { createSerial } from '../base/serial.ts'
+import type { Emit } from '../base/signal.ts'
+import type { Clock } from '../base/time.ts'
+import { type Actor, actorOf, byHand, byNobodyKnown, together } from './actor.ts'
+import { absent, type Change, type Changes, isTooLong, isUnkept, shownChange, type Version } from './changes.ts'
+import { asideNameFor, createGuardedFiles, type Found } from './guarded-files.ts'
+import { createLastAlive } from './last-alive.ts'
+import { createMemoryLog, type MemoryEdits } from './memory-log.ts'
+import { createPersonaFiles } from './persona-files.ts'
+
+export interface FileGuardParts {
+  /** The workspace. */
+  readonly dir: string
+  readonly changes: Changes
+  readonly clock: Clock
+  readonly emit: Emit
+  /** What is wrong with a configuration file that has this text; null: nothing. */
+  checkConfig(file: ConfigFileName, text: string): Promise<string | null>
+  /** A configuration file has changed, and it loads. */
+  configChanged(): void | Promise<void>
+  /** A change now waits for the owner. Without events: it may be the owner's own edit, made around the time the gateway was killed. */
+  notify(change: MemoryChange): void
+  /** Removes secrets from what is shown of the configuration files. */
+  scrub(text: string): string
+  /** How long after its last sign of life a killed guest's turn is certainly dead. */
+  readonly deadAfterMs?: number
+}
+
+/** An event that was running when the gateway was killed. */
+export type Killed = Pick<Taken<NewEvent>, 'id' | 'item'>
+
+export interface FileGuard extends MemoryLog, MemoryEdits {
+  /**
+   * Call once, after missing files were created and before the first turn: finds changes made while the gateway was not running.
+   * `survived`: processes of the killed turns were still running just now.
+   */
+  begin(killed: readonly Killed[], survived?: boolean): Promise<void>
+  /** Call before a turn starts; await the returned function at its end. Neither throws. */
+  attend(taken: Taken<NewEvent>): () => Promise<void>
+  /** Finds edits made by hand, unless a turn is running that may have made them. */
+  catchUp(): Promise<void>
+  /**
+   * The text in effect if a guest may have just changed the file: without that change; null: no file. Undefined: the text on disk is in
+   * effect. Anything that takes effect during a turn must ask: at the end of the turn, when the file is restored, it would be too late.
+   */
+  approved(file: string): string | null | undefined
+  /** The files as the owner edits them on the Files page. */
+  readonly own: OwnFiles
+  /** A note for the agent in the next turn of this lane; returned once. */
+  noteFor(lane: LaneKey): string | null
+}
+
+/** What the workspace creates if memory.md is missing, also in the middle of a turn. */
+const emptyMemory = '# Memory\n'
+const mostTries = 5
+const mostNotes = 1000
+/** Editors often empty a file before they write it: a file is restored only after it has been unchanged for this long. */
+const steadyMs = 30
+const notKept =
+  'is not a text file inside the workspace of at most 4 MB: its changes can be neither recorded nor reverted'
+const never = new AbortController().signal
+
+export function createFileGuard(parts: FileGuardParts): FileGuard {
+  const { changes, clock, emit } = parts
+  const files = createGuardedFiles(parts.dir)
+  const alive = createLastAlive(parts.dir, parts.deadAfterMs)
+  /** The accepted content of each file: everything that was found and not reverted. */
+  const known = new Map<string, Version>()
+  const present = new Set<Actor>()
+  /** Who may have made a change that is not handled yet. */
+  const blamed = new Map<string, ReadonlySet<Actor>>()
+  const reported = new Map<string, string>()
+  const notes = new Map<LaneKey, string>()
+  /** One at a time: each step reads the disk, decides and writes. */
+  const inOrder = createSerial()
+
+  function trouble(file: string, why: string): void {
+    if (reported.get(file) === why) return
+    reported.set(file, why)
+    emit({ type: 'workspace-trouble', file, why })
+  }
+
+  const currentIn = (file: string): Version => known.get(file) ?? absent
+
+  function dealtWith(file: string): void {
+    blamed.delete(file)
+    reported.delete(file)
+  }
+
+  function blame(file: string, actors: Iterable<Actor>): ReadonlySet<Actor> {
+    const all = new Set([...(blamed.get(file) ?? []), ...actors])
+    blamed.set(file, all)
+    return all
+  }
+
+  /** The files that differ from their accepted content. Synchronous: only turns that are running now can have changed them. */
+  function changed(): readonly { readonly file: string; readonly now: Found; readonly actors: ReadonlySet<Actor> }[] {
+    return [...new Set([...files.names(), ...known.keys()])].flatMap(file => {
+      const now = files.look(file)
+      if (now.what === 'unreadable') trouble(file, now.why)
+      else if (now.hash === currentIn(file).hash) {
+        dealtWith(file)
+        return []
+      }
+      const actors = blame(file, present)
+      return now.what === 'unreadable' ? [] : [{ file, now, actors }]
+    })
+  }
+
+  /** Changes that may stay are accepted immediately, before another turn can start; the rest takes longer. */
+  async function lookAround(): Promise<void> {
+    const work = changed().map(({ file, now, actors }) => {
+      const before = currentIn(file)
+      const by = actorFor(file, before, now, actors)
+      if (!by.owner || (isConfigFile(file) && by !== byHand)) return inOrder(() => settle(file))
+      known.set(file, now)
+      dealtWith(file)
+      return inOrder(() => recordMade(file, before, now, by))
+    })
+    await Promise.all(work)
+  }
+
+  async function settle(file: string): Promise<void> {
+    try {
+      for (let tries = 0; tries < mostTries; tries++) {
+        const now = files.look(file)
+        if (now.what === 'unreadable') {
+          blame(file, present)
+          return trouble(file, now.why)
+        }
+        const before = currentIn(file)
+        if (now.hash === before.hash) break
+        if (await deal(file, before, now, blame(file, present))) break
+        if (tries === mostTries - 1) return trouble(file, 'keeps changing; its changes could not be recorded yet')
+      }
+      // If the file was changed again meanwhile, the new suspects must be remembered.
+      if (isStill(file, currentIn(file))) dealtWith(file)
+    } catch (error) {
+      blame(file, present)
+      trouble(file, `was changed, and the change could not be handled yet (${String(error)})`)
+    }
+  }
+
+  /** False: the file has changed again meanwhile. */
+  function deal(file: string, before: Version, now: Found, actors: ReadonlySet<Actor>): Promise<boolean> {
+    const by = actorFor(file, before, now, actors)
+    if (!by.owner) return holdBack(file, before, now, by, actors)
+    if (!isConfigFile(file) || by === byHand) return adopt(file, before, now, by)
+    return admitConfig(file, before, now, by, actors)
+  }
+
+  const actorFor = (file: string, before: Version, now: Version, actors: ReadonlySet<Actor>): Actor => {
+    const isOurs = file === 'memory.md' && before.hash === '' && now.text === emptyMemory
+    return actors.size === 0 || isOurs ? byHand : together([...actors])
+  }
+
+  const isStill = (file: string, expected: Version): boolean => {
+    const now = files.look(file)
+    return now.what !== 'unreadable' && now.hash === expected.hash
+  }
+
+  /** Accepts the content immediately; the record follows. */
+  function adopt(file: string, before: Version, now: Found, by: Actor): Promise<boolean> {
+    known.set(file, now)
+    return recordMade(file, before, now, by)
+  }
+
+  async function recordMade(file: string, before: Version, now: Found, by: Actor): Promise<boolean> {
+    await changes.record({ file, before, after: now, ...by, state: 'made', aside: null }, currentIn(file))
+    if (now.what === 'other') emit({ type: 'workspace-trouble', file, why: notKept })
+    if (isConfigFile(file) && by === byHand) await tryConfig(file, now)
+    return true
+  }
+
+  /** The owner may be in the middle of an edit: the file stays as it is, and the running configuration is kept. */
+  async function tryConfig(file: ConfigFileName, now: Found): Promise<void> {
+    const why = await configTrouble(file, now)
+    if (why === null) await parts.configChanged()
+    else
+      emit({ type: 'workspace-trouble', file, why: `does not load, the last good configuration stays in use: ${why}` })
+  }
+
+  const configTrouble = async (file: ConfigFileName, now: Found): Promise<string | null> => {
+    if (now.what === 'absent') return null
+    return now.text === null ? 'it is not a text file' : parts.checkConfig(file, now.text)
+  }
+
+  async function admitConfig(
+    file: ConfigFileName,
+    before: Version,
+    now: Found,
+    by: Actor,
+    actors: ReadonlySet<Actor>,
+  ): Promise<boolean> {
+    const why = isUnkept(before) ? null : await configTrouble(file, now)
+    if (!isStill(file, now)) return false
+    if (why === null) {
+      await adopt(file, before, now, by)
+      await parts.configChanged()
+      return true
+    }
+    const aside = `${file}.refused`
+    if (now.text !== null) await files.writeAside(aside, now.text)
+    const refused = { file, before, after: now, ...by, state: 'denied', aside } as const
+    await changes.record(refused, before)
+    if (!(await putBack(file, before, now, aside))) return false
+    noteTo(actors, `your change to ${file} was refused: ${why} The text is in ${aside}.`)
+    return true
+  }
+
+  /** Recorded before it is reverted: a kill in between loses nothing, and the change is recognized when it is found again. */
+  async function holdBack(file: string, before: Version, now: Found, by: Actor, actors: ReadonlySet<Actor>) {
+    await clock.sleep(steadyMs, never)
+    if (!isStill(file, now)) return false
+    if (isUnkept(before)) {
+      emit({ type: 'workspace-trouble', file, why: `was changed in a guest's turn and ${notKept}` })
+      return adopt(file, before, now, by)
+    }
+    const change = await wait(file, before, now, by)
+    if (!(await putBack(file, before, now, change.aside))) return false
+    // The restored file loads; after a kill the gateway was started with the changed one.
+    if (isConfigFile(file)) await parts.configChanged()
+    noteTo(actors, `your change to ${file} was reverted and waits for your owner's approval (change ${change.id}).`)
+    return true
+  }
+
+  async function wait(file: string, before: Version, after: Found, by: Actor): Promise<Change> {
+    const same = changes.waiting(file, before, after)
+    if (same) return same
+    const isLong = isTooLong(before) || isTooLong(after)
+    const aside = after.what === 'other' || (isLong && after.text !== null) ? asideNameFor(file, clock.now()) : null
+    if (aside !== null && after.text !== null) await files.writeAside(aside, after.text)
+    const change = await changes.record({ file, before, after, ...by, state: 'waiting', aside }, before)
+    parts.notify(shown(change))
+    return change
+  }
+
+  async function putBack(file: string, before: Version, now: Found, aside: string | null): Promise<boolean> {
+    if (now.what !== 'other' || aside === null) return files.replace(file, now, before.text)
+    if (!(await files.setAside(file, now, aside))) return false
+    return before.text === null || files.replace(file, absent, before.text)
+  }
+
+  function noteTo(actors: Iterable<Actor>, text: string): void {
+    for (const { lane } of actors) {
+      if (lane === null || (notes.size >= mostNotes && !notes.has(lane))) continue
+      const earlier = notes.get(lane)
+      notes.set(lane, `${earlier === undefined ? '' : `${earlier}\n`}[Gateway: ${text}]`)
+    }
+  }
+
+  function shown(change: Change): MemoryChange {
+    const whole = shownChange(change)
+    return isConfigFile(change.file) ? { ...whole, diff: parts.scrub(whole.diff) } : whole
+  }
+
+  async function catchUp(): Promise<void> {
+    if (present.size > 0) return
+    for (const { file } of changed()) await settle(file)
+  }
+
+  const lookAroundSafely = () =>
+    lookAround().catch((error: unknown) =>
+      trouble('the workspace', `was changed, and the change could not be recorded yet (${String(error)})`),
+    )
+
+  function attend(taken: Taken<NewEvent>): () => Promise<void> {
+    const turn = actorOf(taken)
+    // Separates earlier edits by hand from those of this turn. While other turns run this is impossible.
+    if (present.size === 0) void lookAroundSafely()
+    present.add(turn)
+    const watched = turn.owner ? null : alive.watch()
+    return () => {
+      const dealt = lookAroundSafely().finally(() => watched?.())
+      // The turn stays a suspect for unhandled changes, but not for later ones.
+      present.delete(turn)
+      return dealt
+    }
+  }
+
+  /** Who may have changed a file that is not as it was before the kill? */
+  function suspects(killed: readonly Killed[], survived: boolean): (file: string) => readonly Actor[] {
+    const actors = killed.map(actorOf)
+    if (actors.every(({ owner }) => owner)) return () => actors
+    const momentOf = alive.afterKill()
+    return file => {
+      const moment = survived ? 'unclear' : momentOf(file)
+      if (moment === 'after') return []
+      return moment === 'during' ? actors : [byNobodyKnown]
+    }
+  }
+
+  async function begin(killed: readonly Killed[], survived: boolean): Promise<void> {
+    await files.sweepAside()
+    const before = changes.known()
+    const suspectsOf = suspects(killed, survived)
+    const first = new Map<string, Version>()
+    for (const file of new Set([...files.names(), ...before.keys()])) {
+      const was = before.get(file)
+      if (was) known.set(file, was)
+      // Not checked before: there is nothing to compare with. A skill counts as new if other files were checked before.
+      else if (before.size === 0 || !file.startsWith('skills/')) {
+        const now = files.look(file)
+        if (now.what !== 'unreadable') first.set(file, now)
+        if (now.what === 'other') emit({ type: 'workspace-trouble', file, why: notKept })
+      }
+      blame(file, suspectsOf(file))
+    }
+    for (const [file, version] of first) known.set(file, version)
+    if (first.size > 0) await changes.keep(first)
+    for (const { file, now } of changed()) {
+      // It could not be reverted before the last stop.
+      const again = changes.waiting(file, currentIn(file), now)
+      if (again) blame(file, [again])
+      await settle(file)
+    }
+  }
+
+  const inDoubt = (file: string): boolean =>
+    [...present, ...(blamed.get(file) ?? [])].some(({ owner }) => !owner) && !isUnkept(currentIn(file))
+
+  return {
+    ...createMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown }),
+    own: createPersonaFiles({ dir: parts.dir, files, changes, known, currentIn, inDoubt, settle, inOrder, shown }),
+    attend,
+    catchUp: () => inOrder(catchUp),
+    approved: file => (inDoubt(file) ? currentIn(file).text : undefined),
+    noteFor(lane) {
+      const note = notes.get(lane) ?? null
+      notes.delete(lane)
+      return note
+    },
+    begin: (killed, survived = false) => inOrder(() => begin(killed, survived)),
+  }
+}

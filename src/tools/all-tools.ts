@@ -1,0 +1,41 @@
+// All tools of the gateway. A tool is offered only if the part behind it exists.
+
+import type { Jobs } from '../base/jobs.ts'
+import type { BoardTask, ContentItem, Fact, Records } from '../base/records.ts'
+import type { SubAgents } from '../base/subagents.ts'
+import type { Tool } from '../base/tools.ts'
+import { type FormatTime, jobTools } from './jobs.ts'
+import { type Memory, memoryTools } from './memory.ts'
+import { brainTools, contentTools, taskTools } from './records.ts'
+import { type MessageSender, messageTools } from './send-message.ts'
+import { agentTools } from './subagents.ts'
+
+export interface ToolPorts {
+  readonly formatTime: FormatTime
+  readonly messages?: MessageSender
+  readonly jobs?: Jobs
+  readonly memory?: Memory
+  readonly facts?: Records<Fact>
+  readonly tasks?: Records<BoardTask>
+  readonly content?: Records<ContentItem>
+  readonly agents?: SubAgents
+}
+
+export const createTools = ({
+  formatTime,
+  messages,
+  jobs,
+  memory,
+  facts,
+  tasks,
+  content,
+  agents,
+}: ToolPorts): readonly Tool[] => [
+  ...(messages ? messageTools(messages) : []),
+  ...(jobs ? jobTools(jobs, formatTime) : []),
+  ...(memory ? memoryTools(memory) : []),
+  ...(facts ? brainTools(facts) : []),
+  ...(tasks ? taskTools(tasks) : []),
+  ...(content ? contentTools(content) : []),
+  ...(agents ? agentTools(agents, ms => formatTime(ms, null)) : []),
+]

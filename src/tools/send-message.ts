@@ -1,0 +1,49 @@
+// send_message: the agent sends a message during a turn, or to another place.
+import { interimKey } from '../base/chat.ts'
+import type { Place } from '../base/event.ts'
+import type { Caller, Tool } from '../base/tools.ts'
+import { createIdempotencyKeys, done, refused, tool } from './tool.ts'
+
+export interface MessageSender {
+  /** A place as people write it (`discord:123`). Null if there is none of that name. */
+  placeNamed(channel: string): Place | null
+  /** Stores it in the outbox. Resolves once it is on disk, with the files that cannot be sent. A known key is not sent again. */
+  say(key: string, place: Place, text: string, files: readonly string[]): Promise<{ readonly left: readonly string[] }>
+}
+
+export function messageTools({ placeNamed, say }: MessageSender): readonly Tool[] {
+  const idempotencyKey = createIdempotencyKeys()
+
+  const placeFor = (channel: string | undefined, { place, principal }: Caller): Place | string => {
+    const wanted = channel === undefined ? place : placeNamed(channel)
+    if (!wanted)
+      return channel === undefined
+        ? 'This turn has no conversation of its own. Name a channel, such as discord:123.'
+        : `There is no channel ${JSON.stringify(channel.slice(0, 80))}. Write it as chat:id, such as discord:123.`
+    if (principal.owner || (place && isSame(place, wanted))) return wanted
+    return 'This turn is for somebody who is not the owner, so you can write to their own conversation only. Nothing was sent.'
+  }
+
+  return [
+    tool({
+      name: 'send_message',
+      about:
+        'Sends a chat message immediately: during a long turn, with files, or to another channel. Your final answer is sent anyway; do not repeat it here.',
+      takes: {
+        text: { type: 'string', about: 'markdown', required: true },
+        channel: { type: 'string', about: 'such as discord:123; default: this conversation' },
+        files: { type: 'strings', about: 'paths in the workspace' },
+      },
+      async call({ text, channel, files = [] }, caller) {
+        const place = placeFor(channel, caller)
+        if (typeof place === 'string') return refused(place)
+        const key = interimKey(caller.key, idempotencyKey(caller, place.chat, place.conversation, text, ...files))
+        const { left } = await say(key, place, text, files)
+        if (left.length === 0) return done('On its way.')
+        return done(`On its way, but without ${left.join(', ')}: only files of the workspace up to 10 MB can be sent.`)
+      },
+    }),
+  ]
+}
+
+const isSame = (a: Place, b: Place) => a.chat === b.chat && a.conversation === b.conversation

@@ -1,0 +1,34 @@
+// The gateway itself is stopped for a while, as by SIGSTOP or a closed lid, while the agents go on.
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { pause } from '../fakes/temporary.ts'
+import { connect } from '../harness/client.ts'
+import { type Home, makeHome, type RunningGateway, startGateway } from '../harness/gateway.ts'
+
+let home: Home
+let gateway: RunningGateway
+beforeEach(async () => {
+  home = await makeHome()
+})
+afterEach(async () => {
+  await gateway.stop()
+  await home.remove()
+})
+
+test.each(['true', 'false'])(
+  'what waits in the pipe when it wakes counts, however long that was (BACKEND_WARM=%s)',
+  async warm => {
+    gateway = await startGateway(home, {
+      ...{ BACKEND_WARM: warm, QUERY_TIMEOUT_MS: '2000', BACKEND_ENV: 'STAND_IN_STEP_MS', STAND_IN_STEP_MS: '100' },
+    })
+    const client = await connect(gateway.url, 'room')
+    client.say('m', '[[long:20]]')
+    await expect.poll(() => home.journal().length).toBe(1)
+    gateway.child.kill('SIGSTOP')
+    await pause(4000)
+    gateway.child.kill('SIGCONT')
+    expect(await client.final('m')).toMatchObject({ ok: true, text: expect.stringContaining('word word') })
+    // And the time begins anew: one that stays silent is ended all the same.
+    client.say('n', '[[hang]]')
+    expect((await client.final('n')).text).toMatch(/^Timed out/)
+  },
+)
