@@ -40,8 +40,10 @@ export interface Dialect {
   hosted?(turn: Turn, inherited: Readonly<Record<string, string>>): boolean
   /** How it lists its models; missing: it does not, or not reliably. */
   readonly models?: ModelList
-  /** It does not support MCP servers. */
+  /** The gateway's own tools reach it through files, not through MCP. */
   readonly mcp?: false
+  /** The dialect of the installed version, if it differs from this one. */
+  forVersion?(version: string): Dialect | null
   /** In cold mode it prints nothing while its model thinks. */
   readonly quiet?: true
   /** How it stays up between turns; null: it cannot. */

@@ -1,6 +1,6 @@
-// Finds a program on PATH, as a shell does.
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
+// Finds a program on PATH, as a shell does, and the version of the npm package that it belongs to.
+import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs'
+import { delimiter, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 
 export function findProgram(name: string, path: string | undefined): string | null {
   const candidates =
@@ -19,5 +19,26 @@ function isExecutable(file: string): boolean {
     return statSync(file).isFile()
   } catch {
     return false
+  }
+}
+
+/** Null: it is not installed, or belongs to no package. */
+export function packageVersion(name: string, path: string | undefined): string | null {
+  const program = findProgram(name, path)
+  if (!program) return null
+  const folder = dirname(realpathSync(program))
+  for (let dir = folder; dir !== dirname(dir); dir = dirname(dir)) {
+    const version = versionIn(join(dir, 'package.json'))
+    if (version) return version
+  }
+  return null
+}
+
+function versionIn(file: string): string | null {
+  try {
+    const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version?: unknown }
+    return typeof version === 'string' ? version : null
+  } catch {
+    return null
   }
 }

@@ -1,6 +1,6 @@
 // The real agent CLIs, at the versions that were looked at, in a cache outside of the repository.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -25,6 +25,23 @@ export const installCli = (name: Cli) => install(packages[name], join('.bin', na
 /** No CLI, but the library that brings one along. */
 export const installSdk = () => install(agentSdk, join('@anthropic-ai', 'claude-agent-sdk', 'sdk.mjs'))
 export const installModel = () => install(modelStandIn, join('@copilotkit', 'aimock', 'dist', 'index.js'))
+
+/** A later pi, as its package is: it is bundled, and not everything that it names as a dependency is in every registry. */
+export function unpackPi(): { readonly path: string } | { readonly why: string } {
+  const what = '@earendil-works/pi-coding-agent@1.5.0'
+  const dir = join(cache, what.replace(/[^A-Za-z0-9.-]/g, '_'))
+  const path = join(dir, 'package', 'dist', 'bundle', 'cli.js')
+  if (existsSync(path)) return { path }
+  mkdirSync(dir, { recursive: true })
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--silent', what], { cwd: dir, encoding: 'utf8' })
+  if (status !== 0) return { why: `${what} could not be downloaded: ${stderr.trim().split('\n').at(-1) ?? ''}` }
+  spawnSync('tar', ['xzf', stdout.trim()], { cwd: dir })
+  // The one dependency that is not in the bundle and that an extension needs.
+  writeFileSync(join(dir, 'package.json'), '{"private":true}\n')
+  spawnSync('npm', ['install', '--no-audit', '--no-fund', '--no-save', 'jiti@2.7.0'], { cwd: dir })
+  chmodSync(path, 0o755)
+  return { path }
+}
 
 function install(what: string, wanted: string): { readonly path: string } | { readonly why: string } {
   const dir = join(cache, what.replace(/[^A-Za-z0-9.-]/g, '_'))

@@ -2,7 +2,7 @@
 import type { Backend } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
 import { type CliParts, createCliBackend, type Dialect } from '../cli.ts'
-import { findProgram } from '../find-program.ts'
+import { findProgram, packageVersion } from '../find-program.ts'
 import { claude } from './claude.ts'
 import { claudeSdk, createClaudeSdk } from './claude-sdk.ts'
 import { codex } from './codex.ts'
@@ -71,10 +71,13 @@ export function toolAccessOf(name: string): 'mcp' | 'files' | 'none' {
 export function createBackend(name: string, parts: BackendParts, hint = ''): Backend | null {
   if (name === 'echo') return echo(parts.clock, 'This is the echo backend: it repeats what you write.')
   if (name === claudeSdk) return createClaudeSdk(parts)
-  const dialect = dialects.find(one => one.name === name)
-  if (!dialect) return null
+  const known = dialects.find(one => one.name === name)
+  if (!known) return null
+  const program = parts.program ?? known.name
+  const version = known.forVersion && packageVersion(program, parts.environment.PATH)
+  const dialect = (version && known.forVersion?.(version)) || known
   const install = `${dialect.install} ${hint}`.trim()
-  return createCliBackend({ ...dialect, install }, { ...parts, program: parts.program ?? dialect.name })
+  return createCliBackend({ ...dialect, install }, { ...parts, program })
 }
 
 const echo = (clock: Clock, introduction: string) => createEcho({ clock, pauseMs: 15, introduction })

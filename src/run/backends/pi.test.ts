@@ -34,6 +34,24 @@ test('a tool that was allowed in part is not there, and it says so; so does it o
   expect(pi.ignores(turn({ mcpServers: [server] }))).toEqual([expect.stringContaining('MCP')])
 })
 
+test('from 0.99 on it connects MCP servers, through an extension, and is offered their tools', () => {
+  for (const old of ['0.87.1', '0.98.9', 'unknown']) expect(pi.forVersion?.(old), old).toBeNull()
+  const server = { name: 'my-notes', command: 'x', args: [], env: { KEY: 'sesame' } }
+  const given = turn({ allowedTools: ['Grep'], mcpServers: [server] })
+  for (const version of ['0.99.0', '1.5.0', '2.0.0-rc.1']) {
+    const later = pi.forVersion?.(version)
+    expect(later?.ignores(given)).toEqual([])
+    const list = later?.arguments(given, '/scratch') ?? []
+    expect(list.join(' ')).toContain('-e builtin:mcp -e /scratch/mcp-servers.js')
+    expect(list[list.indexOf('--tools') + 1]).toBe('grep,mcp__my_notes__*')
+    expect(later?.files(given, {})['mcp-servers.js']).toContain('"my-notes", {"command":"x"')
+    expect(list.join(' ')).not.toContain('sesame')
+    expect(later?.arguments(turn(), '/scratch')).toEqual(pi.arguments(turn(), '/scratch'))
+    // Another set of servers needs another process.
+    expect(later?.warm?.fixed(given)).not.toEqual(later?.warm?.fixed({ ...given, mcpServers: [] }))
+  }
+})
+
 test('a model is known by a part of its name, or by a provider that is there, and not by the beginning of one', () => {
   const list = pi.models?.read(['provider model', 'openai gpt-5 yes', 'anthropic claude-opus no']) ?? []
   expect(list).toEqual(['openai/gpt-5', 'anthropic/claude-opus'])

@@ -1,7 +1,7 @@
 // Pi coding agent: `pi -p --mode json` in cold mode, `pi --mode rpc` in warm mode.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { ActionPhase, AgentEvent, Ended, Turn, Usage } from '../../base/agent.ts'
+import type { ActionPhase, AgentEvent, Ended, McpServer, Turn, Usage } from '../../base/agent.ts'
 import { type Answer, openAnswer } from '../answer.ts'
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
@@ -44,23 +44,23 @@ const withoutAsking: Readonly<Record<Turn['permissionMode'], readonly string[]>>
   bypassPermissions: ['read', 'ls', 'find', 'grep', 'write', 'edit', 'bash'],
 }
 
-export const pi: Dialect = {
+const dialect = (mcp: boolean): Dialect => ({
   name: 'pi',
   takesSessionIds: true,
   countsSteps: false,
   mcp: false,
   install: 'Install it with `npm install -g @earendil-works/pi-coding-agent` and log in once with `pi`.',
   credentials: { variables: keys, files: ['.pi/agent/auth.json', '.pi/agent/models.json'] },
-  files: () => ({}),
-  environment: () => ({ PI_OFFLINE: '1' }),
+  files: ({ mcpServers }) => (mcp && mcpServers.length > 0 ? { [extension]: registering(mcpServers) } : {}),
+  environment: () => environment,
   ownVariables: [
     ...['PI_*', 'ANTHROPIC_*', 'OPENAI_*', 'AZURE_OPENAI_*', 'GEMINI_*', 'GOOGLE_*', 'OPENROUTER_*', 'AWS_*'],
     ...['CLOUDFLARE_*', ...keys],
   ],
-  arguments: (turn, dir) => ['-p', '--mode', 'json', ...optionsFor(turn, dir)],
+  arguments: (turn, dir) => ['-p', '--mode', 'json', ...optionsFor(turn, dir, mcp)],
   input: turn => withoutCommands(turn.prompt),
   read: () => readEvents(null),
-  ignores,
+  ignores: turn => ignores(turn, mcp),
   models: {
     arguments: ['--list-models'],
     // A table: provider, model, and what it can do.
@@ -69,11 +69,11 @@ export const pi: Dialect = {
   },
   warm: {
     serves: 'one-session',
-    fixed: ({ prompt, session, maxTurns, mcpServers, ...rest }) => rest,
+    fixed: ({ prompt, session, maxTurns, mcpServers, ...rest }) => (mcp ? { ...rest, mcpServers } : rest),
     async open(host, turn) {
       let session: string | null = null
-      const args = ['--mode', 'rpc', ...optionsFor(turn, host.dir)]
-      return openStdioHost(host.start(args, pi.environment(turn, host.dir, {})), {
+      const args = ['--mode', 'rpc', ...optionsFor(turn, host.dir, mcp)]
+      return openStdioHost(host.start(args, environment), {
         hello: jsonLine({ type: 'get_state' }),
         // This is the only source of the session id.
         isUp(line) {
@@ -89,15 +89,43 @@ export const pi: Dialect = {
       })
     },
   },
+})
+
+export const pi: Dialect = {
+  ...dialect(false),
+  forVersion: version => (connectsServers(version) ? dialect(true) : null),
 }
+
+const environment = { PI_OFFLINE: '1' }
+
+/** MCP came with 0.99. */
+function connectsServers(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > 0 || minor >= 99
+}
+
+const extension = 'mcp-servers.js'
+
+/** It reads servers from files of the user and of trusted projects only. For a single run, an extension registers them. */
+const registering = (servers: readonly McpServer[]): string =>
+  `export default pi => {\n${servers
+    .map(({ name, ...server }) => {
+      // Otherwise the model would have to search for the tools before it can use them.
+      const config = JSON.stringify({ ...server, exposure: 'direct' })
+      return `  pi.registerMcpServer(${JSON.stringify(name)}, ${config})\n`
+    })
+    .join('')}}\n`
 
 const jsonLine = (line: Json) => `${JSON.stringify(line)}\n`
 
-function optionsFor(turn: Turn, dir: string): readonly string[] {
-  const allowed = toolsOf(turn)
+function optionsFor(turn: Turn, dir: string, mcp: boolean): readonly string[] {
+  const servers = mcp ? turn.mcpServers : []
+  // Its tool names have no hyphens.
+  const allowed = [...toolsOf(turn), ...servers.map(({ name }) => `mcp__${name.replace(/\W/g, '_')}__*`)]
   return [
     ...['--append-system-prompt', systemPromptIn(dir)],
     ...['--no-extensions', '--no-themes', '--no-prompt-templates'],
+    ...(servers.length > 0 ? ['-e', 'builtin:mcp', '-e', join(dir, extension)] : []),
     // By itself it loads the skills of the workspace only if it trusts the whole folder, including its settings.
     ...['--skill', join(turn.workingDir, '.agents', 'skills')],
     ...(allowed.length > 0 ? ['--tools', allowed.join(',')] : ['--no-tools']),
@@ -112,12 +140,12 @@ function toolsOf({ allowedTools, permissionMode }: Turn): readonly string[] {
   return [...named].filter(tool => withoutAsking[permissionMode].includes(tool))
 }
 
-function ignores({ allowedTools, mcpServers }: Turn): readonly string[] {
+function ignores({ allowedTools, mcpServers }: Turn, mcp: boolean): readonly string[] {
   const narrowed = allowedTools.filter(tool => tool.includes('(') && tools.has(toolName(tool)))
   return [
-    ...(mcpServers.length > 0
+    ...(mcpServers.length > 0 && !mcp
       ? [
-          'pi accepts no MCP servers for a run, so those in mcp.servers are not available. Since 0.99 it uses those in its own mcp.json.',
+          'This version of pi has no MCP, so the servers in mcp.servers are not available. Versions from 0.99 on have it.',
         ]
       : []),
     ...narrowed.map(tool => `pi can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`),
