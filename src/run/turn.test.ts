@@ -111,7 +111,7 @@ describe('the request to the backend', () => {
   })
 
   test('a conversation that was reset in the meantime does not get the old session back', async () => {
-    const { take, sessions } = createTestTurns(() => answer('x', 'old'), { cut: true })
+    const { take, sessions } = createTestTurns(() => answer('x', 'old'), { reset: true })
     await take(taken(), never)
     expect(sessions.kept.size).toBe(0)
   })

@@ -56,7 +56,7 @@ async function run(world: World, one: Step): Promise<void> {
     case 'begin': {
       const id = world.next++
       const taken = one.who === 'owner' ? ofOwner(id, `webchat:${id}`) : ofGuest(id, `discord:${id}`)
-      turns.push({ taken, who: one.who, leave: fileGuard.attend(taken) })
+      turns.push({ taken, who: one.who, leave: fileGuard.guardTurn(taken) })
       return
     }
     case 'end': {

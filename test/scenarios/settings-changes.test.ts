@@ -179,7 +179,7 @@ function turnOfAGuest(): Taken<NewEvent> {
 
 test('what a guest has the agent write does not count, does not stay, and does not spoil what the owner changes meanwhile', async () => {
   const { admin, live, fileGuard } = await open()
-  const ended = fileGuard.attend(turnOfAGuest())
+  const ended = fileGuard.guardTurn(turnOfAGuest())
   await fixture.writeBotConfig({ 'agent.model': 'evil' })
   await live.reload()
   // The gateway asks the keeper what counts; here that is done by hand.
@@ -198,7 +198,7 @@ test('what a guest has the agent write does not count, does not stay, and does n
 
 test('what the owner sets stays, also where a guest has the agent write the very same at that moment', async () => {
   const { admin, fileGuard } = await open()
-  const ended = fileGuard.attend(turnOfAGuest())
+  const ended = fileGuard.guardTurn(turnOfAGuest())
   await fixture.writeBotConfig('{\n  "gate.rate_limit": 3\n}\n')
   expect(await admin.change({ 'gate.rate_limit': 3 })).toMatchObject({ ok: true, applied: ['gate.rate_limit'] })
   await ended()

@@ -24,7 +24,7 @@ function setup() {
     cursors,
     clock: { now: () => 1_500_000_000_000, sleep: async () => undefined },
     places: { learnGuild: () => undefined } as unknown as Places,
-    listening: {
+    inbound: {
       ...{ message: async () => true, edited: async () => true, deleted: async () => true, joined: async () => true },
       left: async () => true,
       async catchUp(guild) {
