@@ -16,7 +16,7 @@ const boxes = (language: string): readonly string[] =>
     ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   )
 
-test('the markdown is read without a complaint', async () => {
+test('the Markdown is accepted without problems', async () => {
   const [webhooks, heartbeats] = [true, false].map(wanted =>
     boxes('markdown').filter(text => text.includes('## Webhooks') === wanted),
   )
@@ -34,7 +34,7 @@ test('the markdown is read without a complaint', async () => {
   }
 })
 
-test('the settings load without a complaint', async () => {
+test('the settings load without problems', async () => {
   expect(boxes('jsonc').length).toBeGreaterThan(1)
   for (const configText of boxes('jsonc')) {
     const env = configText.includes('"discord"') ? { DISCORD_BOT_TOKEN: 'x'.repeat(60) } : {}

@@ -69,7 +69,7 @@ async function made(given: NewJob): Promise<Job> {
   return read.job
 }
 
-test('a job that was put in is read back, paused and taken out again, whatever stands in the file and in the job', async () => {
+test('a job that was added is read back, paused and removed again, whatever the file and the job contain', async () => {
   await fc.assert(
     fc.asyncProperty(files, asked, fc.boolean(), async (markdown, wanted, moved) => {
       const first = await made(wanted)
@@ -94,7 +94,7 @@ test('a job that was put in is read back, paused and taken out again, whatever s
   )
 })
 
-test('a heading that is a schedule is paused and taken out like any other', async () => {
+test('a job whose heading is its schedule is paused and removed like any other', async () => {
   const markdown =
     '# Heartbeat Tasks\r\n\r\n## Every morning (9:00 AM)\r\n\r\n- a\r\n- b\r\n\r\n## Every hour\r\n- c\r\n'
   const name = 'every morning (9:00 am)'

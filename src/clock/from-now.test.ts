@@ -32,7 +32,7 @@ test.each([
   '',
 ])('"%s" stays as it is', said => expect(datedFrom(said, evening, 'Europe/Berlin')).toBe(said))
 
-test('what is asked for in so many minutes comes then, never earlier and less than a minute later', () => {
+test('a job "in N minutes" runs then: never earlier, and less than a minute later', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) }),

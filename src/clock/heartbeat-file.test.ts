@@ -181,7 +181,7 @@ test('P23: an interval below a minute is refused and named, and the others stay'
   )
 })
 
-test('hostile text is read in no time, and nothing in it is shown that cannot be seen', async () => {
+test('hostile text is parsed quickly, and its invisible characters are not shown', async () => {
   const texts = [
     '## Every hour\n- x\n',
     '## \u202e\u0000\u2066\n',

@@ -51,7 +51,7 @@ test('each answer finds its request in any order, and garbage between them is sk
   expect(answers).toEqual(['a', 'b', 'c'].map((method, n) => ({ ok: true, result: { method, params: { n } } })))
 })
 
-test('a refusal carries its code, words and data; a result that is no object is an empty one', async () => {
+test('a refusal carries its code, message and data; a result that is not an object becomes an empty one', async () => {
   const { rpc } = open(`
     if (line.method === 'bad') say({ id: line.id, error: { code: 401, message: 'no key', data: { why: 'x' } } })
     else say({ id: line.id, result: null })

@@ -50,7 +50,7 @@ test('unasked messages are given to a session that does not know them, and not t
   await close()
 })
 
-test('a command and its answer are no business of the agent, though the page shows them', async () => {
+test('a command and its answer are not passed to the agent, but the page shows them', async () => {
   const { history, file, close } = open()
   const { what, ...rest } = asks('1', '/status')
   await file('in', 'webchat:a', 'webchat:a:1', { ...rest, what: { ...what, kind: 'command' } })

@@ -199,7 +199,7 @@ test('links that lead out are refused, for reading, writing and removing; those 
   expect(readdirSync(outside).sort()).toEqual(['folder', 'secret.md'])
 })
 
-test('with the folder of skills outside, no folder is made there', async () => {
+test('if skills/ is a link out of the workspace, no folder is created there', async () => {
   stage = await openStage()
   const outside = elsewhere()
   symlinkSync(outside, join(stage.dir, 'skills'))

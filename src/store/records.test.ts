@@ -252,7 +252,7 @@ test('a file that is being saved in place is waited for', async () => {
   expect(failures).toEqual([])
 })
 
-test('a file that is gone is written again whole', async () => {
+test('a deleted file is written again completely', async () => {
   const brain = createBrain(parts())
   await brain.add(fact('one'))
   await brain.flush()

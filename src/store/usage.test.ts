@@ -50,7 +50,7 @@ test('turns are summed by backend and model since a time; an unknown cost is not
   expect(usage.since(0)[0]).toMatchObject({ turns: 2 })
 })
 
-test('what was spent since a time is known by source and person, from before the question and after it', async () => {
+test('spending since a time is known by source and person, including turns after the first query', async () => {
   const usage = createUsage(db, clock)
   now = 1000
   usage.listen(ended({}))

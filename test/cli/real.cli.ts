@@ -141,7 +141,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     expect(lastSent()).toContain('PERSONA-ONE')
   })
 
-  test('remembers the conversation, and a changed persona counts from the next turn', async () => {
+  test('remembers the conversation, and a changed persona takes effect with the next turn', async () => {
     persona('You speak like PERSONA-TWO.')
     expect((await ask('2', 'go on')).ok).toBe(true)
     expect(lastSent()).toContain('4711')
@@ -151,7 +151,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     expect(lastSent()).toContain('go on')
   })
 
-  test('takes what people write as text: no flag, no command, no file', async () => {
+  test('treats what people write as text, not as a flag, command or file', async () => {
     writeFileSync(join(home.configDir, 'secret.md'), 'CONTENT-OF-THE-FILE')
     for (const [id, text] of [
       ['3', '-p --help'],
@@ -164,7 +164,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     expect(lastSent()).not.toContain('CONTENT-OF-THE-FILE')
   })
 
-  test('a wrong key is told in plain words', async () => {
+  test('a wrong key is reported in plain words', async () => {
     await meet('key')
     expect(await ask('6', 'with the wrong key')).toMatchObject({
       ok: false,
@@ -173,7 +173,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
 
   if (words[name].ping)
-    test('calls a tool of an MCP server, with its secret, which stands on no command line', async () => {
+    test('calls a tool of an MCP server with its secret, which is on no command line', async () => {
       await meet('mcp')
       client.say('mcp', 'use the ping')
       const seen = new Set<string>()
@@ -186,7 +186,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       expect([...seen].filter(line => line.includes(secret))).toEqual([])
     })
 
-  test('is stopped while it speaks and while a tool runs, leaves no tool behind, and goes on afterwards', async () => {
+  test('can be stopped while it answers and while a tool runs, leaves no tool running, and continues afterwards', async () => {
     await meet('stop')
     client.say('7', 'speak slowly')
     await expect.poll(() => sentAbout('speak slowly'), { timeout: 30_000 }).toBe(true)
@@ -218,7 +218,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       await meet('real')
     })
 
-  test('is killed together with the gateway in the middle of a turn, leaves nothing for long, and is taken up again, told so', async () => {
+  test('ends when the gateway is killed in the middle of a turn, and the turn is resumed and notified of it', async () => {
     client.say('9', 'count slowly please')
     await expect.poll(() => sentAbout('count slowly'), { timeout: 30_000 }).toBe(true)
     await gateway.stop('SIGKILL')

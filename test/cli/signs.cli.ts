@@ -126,7 +126,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     return all
   }
 
-  test('thinks for longer than silence may last, shows it and tells none of it', async () => {
+  test('may think longer than the silence timeout; this is shown, but not its thoughts', async () => {
     // To come up takes long on a busy machine, and is silence as well.
     const began = performance.now()
     const first = await collect(backend.run(turn({ prompt: 'hello', session: freshSession() }), never))
@@ -176,7 +176,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   )
 
   if (way === 'warm' && (name === 'claude' || name === 'claude-sdk'))
-    test('a turn that it takes by itself is nobody’s answer', async () => {
+    test('a turn that it starts by itself is not used as an answer', async () => {
       let session = freshSession()
       const ask = async (prompt: string) => {
         const events = await collect(backend.run(turn({ prompt, session }), never))

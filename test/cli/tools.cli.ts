@@ -105,7 +105,7 @@ describe.each(both)('the tools of the gateway with the real $name, $way', ({ nam
     'as usual': {},
     'with few tools and permissions': { ALLOWED_TOOLS: 'Read,Write', PERMISSION_MODE: 'acceptEdits' },
   }))
-    test(`what the model asks for is done, ${mode}, and its key stands on no command line`, async () => {
+    test(`tool calls of the model are carried out, ${mode}, and the key is on no command line`, async () => {
       await gateway?.stop()
       gateway = await startGateway(home, { ...env, ...given })
       const conversation = `c${Object.keys(given).length}`

@@ -32,7 +32,7 @@ const moves = fc.array(fc.record({ which: fc.nat(20), to: fc.constantFrom(...tas
   maxLength: 40,
 })
 
-test('a card stands where it was put, and the others keep their order', () => {
+test('a card is where it was dropped, and the others keep their order', () => {
   fc.assert(
     fc.property(fc.array(task, { minLength: 1, maxLength: 8 }), moves, (made, moved) => {
       let tasks: BoardTask[] = made.map((one, n) => ({
@@ -55,7 +55,7 @@ test('a card stands where it was put, and the others keep their order', () => {
   )
 })
 
-test('one change is enough as a rule, and a card put last stays above what is made later', () => {
+test('usually one change is enough, and a card dropped last stays above later ones', () => {
   const at = (id: string, createdAt: string): BoardTask => ({
     ...{ id, title: id, notes: '', status: 'todo', order: null, due: '', createdAt, updatedAt: '' },
   })

@@ -109,7 +109,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
   })
 
   // Feature: discord-claude-gateway, Property 14: Concurrency limit rejection
-  test('a new conversation is refused as busy while the limit is reached, and one under way is not', async () => {
+  test('a new conversation is refused as busy while the limit is reached; one in progress is not', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 4 }), async (atOnce, more) => {
         const queue = await open<number>({ atOnce, busy: 'reject' })
@@ -206,7 +206,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
   })
 
   // Feature: discord-claude-gateway, Property 17: Event queue depth rejection
-  test('at its depth a queue refuses whatever comes, says how deep it is, and stays as deep', async () => {
+  test('a full queue refuses new items, reports its depth, and does not grow', async () => {
     const waitingLanes = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 6 }), waitingLanes, async (maxDepth, lanes) => {
@@ -225,7 +225,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     )
   })
 
-  test('the room that something took is free again when it ran, was cancelled, or could not be stored', async () => {
+  test('the room of an item is free again when it has run, was cancelled, or could not be stored', async () => {
     const queue = await open<string>({ atOnce: 1, maxDepth: 2, busy: 'queue' })
     let n = 0
     const fill = async () => {
@@ -253,7 +253,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('a storm in the background is refused while there is still room for people', async () => {
+  test('a flood of background items is refused while there is still room for people', async () => {
     const background = (lane: string) => lane.startsWith('webhook:')
     const queue = await open<string>({ atOnce: 1, maxDepth: 10, busy: 'queue', background })
     const put = async (lane: string, i: number) => (await queue.lanes.put(lane, `${lane}-${i}`, 'x')).type
@@ -266,7 +266,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('people go first: what runs in the background waits behind them, leaves them places and is never busy', async () => {
+  test('people go first: background items wait behind them, leave places free and are never refused as busy', async () => {
     const background = (lane: string) => lane.startsWith('cron:')
     const queue = await open<string>({ atOnce: 4, busy: 'reject', background })
     const gates = new Map<string, () => void>()
@@ -301,7 +301,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what waits in the background gets a place although people keep coming, and people go on between two of them', async () => {
+  test('a background item gets a place even if people keep writing, and people get one between two of them', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -349,7 +349,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     )
   })
 
-  test('with one lane named, nothing else is taken up', async () => {
+  test('with one lane named, no other lane runs', async () => {
     const queue = await open<string>()
     const first = new AbortController()
     const begun: string[] = []
@@ -393,7 +393,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     )
   })
 
-  test('what always waits is taken, however many places and however much room there is', async () => {
+  test('items that always wait are accepted even without room', async () => {
     const alwaysWaits = (item: string) => item === 'missed'
     const queue = await open<string>({ atOnce: 1, maxDepth: 2, busy: 'reject', alwaysWaits })
     const gate = Promise.withResolvers<void>()
@@ -431,7 +431,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what ran when the process died waits again, is told so, and after three attempts it is set aside', async () => {
+  test('an item that was running when the process died waits again, marked as interrupted; after three attempts it is parked', async () => {
     const dir = folder()
     const seen: unknown[] = []
     for (let life = 1; life <= 3; life++) {
@@ -474,7 +474,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('a put-off item keeps its place at the head of its lane and comes back at its time, with its retries counted', async () => {
+  test('a deferred item stays at the head of its lane and runs again at its time, with its retries counted', async () => {
     const queue = await open<string>()
     const seen: string[] = []
     queue.work(async ({ key, retries, attempt }) => {
@@ -490,7 +490,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('a clock that is set back does not keep what was put off from coming back', async () => {
+  test('a clock that is set back does not delay deferred items', async () => {
     let behind = 0
     const clock: Clock = { ...systemClock, now: () => systemClock.now() - behind }
     const queue = await open<string>({}, folder(), clock)
@@ -507,7 +507,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('after a restart with a clock that was set back, what was put off waits no longer than was meant', async () => {
+  test('after a restart with a clock that was set back, a deferred item waits no longer than intended', async () => {
     let behind = 0
     const clock: Clock = { ...systemClock, now: () => systemClock.now() - behind }
     const dir = folder()
@@ -539,7 +539,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await last.end()
   })
 
-  test('an item that was cut off is told so once: a retry after that knows only that it was put off', async () => {
+  test('an item is marked as interrupted once: a retry after that is only marked as deferred', async () => {
     const dir = folder()
     const queue = await open<string>({}, dir)
     const begun = Promise.withResolvers<void>()
@@ -565,7 +565,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await next.end()
   })
 
-  test('what is put off without a time sleeps over restarts until it is woken, also when the knock comes while it runs', async () => {
+  test('an item deferred without a time sleeps across restarts until its lane is woken, even if the wake-up comes while it runs', async () => {
     const dir = folder()
     let queue = await open<string>({}, dir)
     let present = false
@@ -609,7 +609,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what waits can be edited and cancelled, what runs cannot', async () => {
+  test('waiting items can be edited and cancelled, running ones cannot', async () => {
     const queue = await open<string>({ atOnce: 1 })
     const gate = Promise.withResolvers<void>()
     const seen: string[] = []
@@ -641,7 +641,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('a cancellation and what follows from it are one', async () => {
+  test('a cancellation and its follow-ups are one commit', async () => {
     const queue = await open<string>()
     const followUps = [{ queue: 'in', lane: 'other', key: 'told', item: 'it was cancelled' } as const]
     await queue.lanes.put('a', 'one', 'x')
@@ -658,7 +658,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('with collect, what came in meanwhile is taken together, in order', async () => {
+  test('with collect, items that arrived meanwhile are taken together, in order', async () => {
     const queue = await open<string>({ collect: true })
     const gate = Promise.withResolvers<void>()
     const turns: string[][] = []
@@ -675,7 +675,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('follow-ups are stored in the same commit, once, and reach the other box', async () => {
+  test('follow-ups are stored in the same commit, once, and reach the other queue', async () => {
     const dir = folder()
     const { queueStore, close } = queueStores[name]!(dir, systemClock)
     const inbox = await openLanes<string>(queueStore, systemClock, rules<string>())
@@ -702,7 +702,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await close()
   })
 
-  test('a handler that throws is a visible end, and its lane goes on', async () => {
+  test('a handler that throws ends its item visibly, and the lane continues', async () => {
     const broke: unknown[] = []
     const queue = await open<string>({
       broke: (_, error) => {
@@ -724,7 +724,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('stop reaches what runs; an attempt that we cut off ourselves is given back', async () => {
+  test('stop aborts the running item; an attempt cut by our own shutdown is not counted', async () => {
     const dir = folder()
     let queue = await open<string>({}, dir)
     const begun = Promise.withResolvers<void>()
@@ -749,7 +749,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what only waits lends its place, keeps its lane, and has its place back when it goes on', async () => {
+  test('an item that only waits lends its place, keeps its lane, and gets its place back when it continues', async () => {
     const { lanes, work, end } = await open<string>({ atOnce: 1, busy: 'reject', background: key => key === 'helper' })
     const order: string[] = []
     const answered = Promise.withResolvers<void>()
@@ -770,7 +770,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await end()
   })
 
-  test('a lent place is not busy; one that ends without coming back frees nothing twice; as many wait as there are places', async () => {
+  test('a lent place is free for others; an item that ends while its place is lent frees nothing twice; at most as many items wait as there are places', async () => {
     const { lanes, work, end } = await open<string>({ atOnce: 2, busy: 'reject' })
     const refused: unknown[] = []
     const held = new Map<string, PromiseWithResolvers<void>>()
@@ -820,7 +820,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await end()
   })
 
-  test('work does not resolve while somebody who lent a place still runs', async () => {
+  test('work does not resolve while an item that lent its place still runs', async () => {
     const { lanes, work, end } = await open<string>({ atOnce: 1 })
     const coming = Promise.withResolvers<void>()
     const lent = Promise.withResolvers<void>()
@@ -842,7 +842,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     expect(ended).toBe(true)
   })
 
-  test('what waits when work stops is still there for the next process', async () => {
+  test('items that wait when work stops are there for the next process', async () => {
     const dir = folder()
     let queue = await open<number>({}, dir)
     for (let i = 0; i < 10; i++) await queue.lanes.put(`lane-${i % 3}`, `key-${i}`, i)
@@ -858,7 +858,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('work ends although an outcome cannot be stored, without waiting for the next attempt', async () => {
+  test('work ends even if an outcome cannot be stored, without waiting for the next attempt', async () => {
     let pauses = 0
     // No time passes: only the end of the work ends a pause.
     const sleep: Clock['sleep'] = (_, signal) =>
@@ -884,7 +884,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
 
   const again = (clock: Clock = systemClock): Outcome => ({ type: 'later', at: clock.now() + 5, retry: true })
 
-  test('one that fails again and again lets the others pass after a while, also in the next process, and is not given up', async () => {
+  test('an item that fails again and again lets the others pass after a while, also in the next process, and is not given up', async () => {
     const dir = folder()
     let queue = await open<string>({ patience: 3 }, dir)
     const tries: string[] = []
@@ -911,7 +911,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test("after an outage that was longer than anybody's patience the order is as it was", async () => {
+  test('after a long outage, in which items let others pass, the original order is restored', async () => {
     const queue = await open<number>({ patience: 2 })
     let tries = 0
     const seen: number[] = []
@@ -928,7 +928,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what goes ahead does not wait for what is put off, and for nothing else less than others do', async () => {
+  test('an item that goes ahead passes deferred items, and nothing else', async () => {
     const queue = await open<string>({ ahead: item => item.startsWith('/') })
     const seen: string[] = []
     const gate = Promise.withResolvers<void>()
@@ -945,7 +945,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('nobody goes ahead of what sleeps until somebody comes', async () => {
+  test('nothing goes ahead of an item that sleeps until it is woken', async () => {
     const queue = await open<string>({ ahead: item => item.startsWith('/') })
     const seen: string[] = []
     let there = false
@@ -965,7 +965,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('the sum holds for any mix: received = answered + waiting + running + refused + failed', async () => {
+  test('the counts add up for any mix: received = answered + waiting + running + refused + failed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom('done', 'failed', 'refuse', 'cancel', 'repeat'), { maxLength: 30 }),

@@ -97,7 +97,7 @@ test.each(table)('%s', async (written, modelOverride) => {
   if (modelOverride.backend !== null) expect(await ofCommand(`/backend ${written}`)).toEqual(modelOverride)
 })
 
-test('what is written for a wish is read back as it was', () => {
+test('a model override is read back as it was written', () => {
   const names = fc.stringMatching(/^[\w./-]{1,30}$/)
   const models = fc.oneof(names, fc.constantFrom(...backendNames), fc.constantFrom('codex/x', '/x', 'pi'))
   fc.assert(

@@ -124,7 +124,7 @@ describe.each(dialects.map(({ name }) => name))('what the real %s said', cli => 
     },
   )
 
-  test('is understood with garbage before, between and behind', async () => {
+  test('is understood with garbage before, between and after its lines', async () => {
     const [plain, spoilt] = await Promise.all([
       collect(replay(successOf(cli))),
       collect(replay(successOf(cli), 'garbage')),
@@ -140,7 +140,7 @@ describe.each(dialects.map(({ name }) => name))('what the real %s said', cli => 
     expect(grammar(await collect(replay(successOf(cli), trouble)))).toMatchObject({ ok: false, why })
   })
 
-  test('names neither a machine nor a person, and is small', () => {
+  test('contains no machine and no person, and is small', () => {
     for (const { file } of recordingsOf(cli)) {
       const text = readFileSync(file, 'utf8')
       expect(text).not.toMatch(/(?<!\w)\/(?:tmp|root|work|Users|private|var)\/|\/home\/(?!user\b)/)
@@ -151,7 +151,7 @@ describe.each(dialects.map(({ name }) => name))('what the real %s said', cli => 
   })
 })
 
-test('whoever is deaf to SIGTERM, or leaves a process in another group, is gone after the stop', async () => {
+test('a program that ignores SIGTERM, or leaves a process in another group, is gone after the stop', async () => {
   const abort = new AbortController()
   const ours = () => processesWith(`HOME=${home}`)
   const runs = dialects.map(({ name }) => {
@@ -177,7 +177,7 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
       lines: changes.reduce((lines, change) => change(lines), recording.lines),
     }))
 
-  test('never throws, says only what an event may say, and ends exactly once', () => {
+  test('never throws, reports only valid events, and ends exactly once', () => {
     fc.assert(
       fc.property(spoilt, fc.boolean(), ({ recording, lines }, fine) => {
         const events = hear(dialect, turnOf(recording), lines, fine ? { code: 0, signal: null } : recording.run)
@@ -188,7 +188,7 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
     )
   })
 
-  test('goes on without a throw behind its end, for there may be more on the way', () => {
+  test('does not throw on lines after its end', () => {
     fc.assert(
       fc.property(spoilt, ({ recording, lines }) => {
         const reader = dialect.read(turnOf(recording))

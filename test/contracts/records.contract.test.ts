@@ -114,7 +114,7 @@ describe.for(kinds)('$path', ({ path, file, what, least, usual, change, late, ot
     expect((await say('POST', `${path}?restore=nobody`))[0]).toBe(404)
   })
 
-  test('says in words what is wrong, and writes nothing then', async () => {
+  test('reports mistakes in plain words, and writes nothing then', async () => {
     const { say } = await openAll()
     const [, { item }] = await say('POST', path, least)
     const at = `${path}?id=${(item as Fact).id}`
@@ -139,7 +139,7 @@ describe.for(kinds)('$path', ({ path, file, what, least, usual, change, late, ot
     expect((await say('POST', path, 'x'.repeat(1_100_000)))[0]).toBe(413)
   })
 
-  test('tells who comes too late what the other side wrote, and keeps what nobody else touched', async () => {
+  test('returns the current record for a stale change, and keeps fields that nobody else changed', async () => {
     const { say, records } = await openAll()
     const [, { item }] = await say('POST', path, least)
     const { id } = item as Fact
@@ -156,7 +156,7 @@ describe.for(kinds)('$path', ({ path, file, what, least, usual, change, late, ot
     ])
   })
 
-  test('is closed to strangers and other sites, whatever the method', async () => {
+  test('is closed to strangers and other sites, for every method', async () => {
     const { url, say } = await openAll()
     const [, { item }] = await say('POST', path, least)
     const at = `${url}${path}?id=${(item as Fact).id}`
@@ -181,7 +181,7 @@ const step = fc.record({
   first: fc.constantFrom('nothing', 'look', 'wait', 'wait for a write'),
 })
 
-test('windows, tools and hands in the file at the same time: no change is lost, and who comes too late is told', async () => {
+test('browser windows, tools and text editors at the same time: no change is lost, and stale ones are reported', async () => {
   const path = join(dir, 'brain.json')
   const onDisk = () => JSON.parse(readFileSync(path, 'utf8')) as Raw[]
   let brain: RecordsFile<Fact> | null = null

@@ -30,7 +30,7 @@ export async function runDiscordCampaign({ kills, seed }: { kills: number; seed:
     const attachments = chance() < 0.1 ? [{ name: 'a.txt', bytes: 'hello' }] : []
     said.set(discord.say(discord.ada, room, text, { mention: true, attachments }).id, { room, text })
   }
-  // Nothing from before the first start is answered, and nobody can look for direct messages in a place never heard of.
+  // Nothing from before the first start is answered, and nobody can look for direct messages in channels it has never seen.
   const first = await stage.start(env)
   for (const room of rooms) say(room)
   await discord.until(() => rooms.every(room => finals(discord, room).length === 1), 20_000)

@@ -13,7 +13,7 @@ test.each(Object.entries(faults))('the fault fits the code, and its test exists:
   expect(mayContain(textOf(join(root, file)), name), `no test of ${file} is called ${name}`).toBe(true)
 })
 
-test('names are found where they are written out, and around what a table fills in', () => {
+test('names are found where they are written out, and around the placeholders of a table', () => {
   const text =
     "test.each([['begun anew']])('what was said waits (session %s)') describe(`${how} while it runs: no`, ['is gone'])"
   for (const name of ['was said waits', '(session begun anew)', 'is gone while it runs'])

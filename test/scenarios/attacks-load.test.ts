@@ -69,7 +69,7 @@ const answersTo = async (bodies: readonly (Omit<Question, 'path' | 'method'> & {
   return found
 }
 
-test('a body that makes no sense is told so, on every path that takes one, and nothing comes of it', {
+test('an invalid body is refused on every path that takes one, and has no effect', {
   timeout: 60_000,
 }, async () => {
   const received = (await statusOf(gateway)).events.received
@@ -132,7 +132,7 @@ test('a body that makes no sense is told so, on every path that takes one, and n
   expect(await isWell()).toBe(true)
 })
 
-test('lengths that lie, two of them, and what is smuggled behind are refused', async () => {
+test('wrong and duplicate lengths, and smuggled requests, are refused', async () => {
   const head = (...lines: readonly string[]) =>
     ['POST /api/messages HTTP/1.1', 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, ...lines, '', ''].join('\r\n')
   const body = '{"text":"smuggled","conversation":"smuggled"}'
@@ -157,7 +157,7 @@ test('lengths that lie, two of them, and what is smuggled behind are refused', a
   expect((await statusOf(gateway)).events.received).toBe(received)
 })
 
-test('floods of headers, of requests on one line and of connections that say nothing are borne', {
+test('floods of headers, pipelined requests and silent connections do no harm', {
   timeout: 60_000,
 }, async () => {
   const many = Array.from({ length: 5000 }, (_, i) => `X-${i}: ${i}`).join('\r\n')
@@ -178,7 +178,7 @@ test('floods of headers, of requests on one line and of connections that say not
   expect((await rss()) - before).toBeLessThan(mostGrowth)
 })
 
-test('those who send a byte now and then are cut off, and everybody else is answered meanwhile', {
+test('clients that send a byte now and then are disconnected, and all others are served meanwhile', {
   timeout: 60_000,
 }, async () => {
   const slow = await Promise.all(Array.from({ length: 150 }, opened))
@@ -202,7 +202,7 @@ test('those who send a byte now and then are cut off, and everybody else is answ
   expect(answered).toBeGreaterThan(0)
 })
 
-test('a thousand listeners, of whom half never read, all hear of a message or are cut off', {
+test('of a thousand listeners, half of which never read, each gets a message or is disconnected', {
   timeout: 60_000,
 }, async () => {
   const listen = `GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`
@@ -233,7 +233,7 @@ test('a thousand listeners, of whom half never read, all hear of a message or ar
   expect(await isWell()).toBe(true)
 })
 
-test('sockets that are opened and left, and frames that no client sends, harm nobody', {
+test('abandoned sockets and invalid frames do no harm', {
   timeout: 60_000,
 }, async () => {
   const handshake = `GET /ws?token=${token} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`

@@ -39,7 +39,7 @@ const status =
   (answer: Answer) =>
     expected.includes(answer.status)
 
-test('the table has the paths that there are', async () => {
+test('the table of paths is complete', async () => {
   expect(guarded.length).toBeGreaterThan(20)
   expect(writing.length).toBeGreaterThan(8)
   expect(
@@ -50,7 +50,7 @@ test('the table has the paths that there are', async () => {
   ).toEqual([])
 })
 
-test('without the token, with another one, or with the right one in the wrong place, nothing opens', async () => {
+test('without the token, with a wrong one, or with the right one in the wrong place, no path is open', async () => {
   const strangers: readonly Record<string, string>[] = [
     {},
     { Authorization: 'Bearer wrong-token-of-somebody-else' },
@@ -84,7 +84,7 @@ test('without the token, with another one, or with the right one in the wrong pl
   ).toEqual([])
 })
 
-test('under a name that is not ours nothing is answered, also with the token', async () => {
+test('under a foreign host name nothing is served, even with the token', async () => {
   const { port } = new URL(gateway.url)
   const hosts = [
     'evil.example',
@@ -164,7 +164,7 @@ test('pages of other sites can neither read nor write, nor open a socket', async
   ).toEqual([])
 })
 
-test('no spelling of a path leads out of what there is', async () => {
+test('no spelling of a path leads to other files', async () => {
   const ups = [
     '../',
     '..%2f',
@@ -226,7 +226,7 @@ test('no spelling of a path leads out of what there is', async () => {
   }
 })
 
-test('a method that is not there does nothing', async () => {
+test('an unsupported method does nothing', async () => {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LINK']
   const questions = paths.flatMap(path => {
     const has = rows.filter(row => row.path === path).map(({ method }) => method as string)

@@ -20,7 +20,7 @@ const open = async (env: Record<string, string> = {}) => {
   return { dashboard, ask, dir: readlinkSync(`/proc/${dashboard.pid}/cwd`) }
 }
 
-test('the sample has three weeks of everything, the gateway on it is real, and Ctrl-C leaves nothing behind', async () => {
+test('the sample has three weeks of data, the gateway is real, and Ctrl-C leaves nothing behind', async () => {
   const { dashboard, ask, dir } = await open()
   const { status, waiting, today, failures, next } = await ask<
     Overview & { status: { events: Record<string, number> } }

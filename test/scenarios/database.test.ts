@@ -42,7 +42,7 @@ describe.concurrent('the database file', () => {
     },
   }
   for (const [how, lose] of Object.entries(losses))
-    test(`${how} while it runs: nothing is accepted any more, that is told, and no second gateway starts`, async ({
+    test(`${how} while it runs: nothing is accepted any more, this is reported, and no second gateway starts`, async ({
       expect,
     }) => {
       await using home = await temporaryHome()
@@ -78,7 +78,7 @@ describe.concurrent('the database file', () => {
       else expect(await health(next)).toEqual({ code: 200, status: 'ok' })
     })
 
-  test('that lost its write-ahead log after a kill is an older one, which the start, status and doctor say', {
+  test('that lost its write-ahead log after a kill counts as older, which the start, status and doctor report', {
     timeout: 60_000,
   }, async ({ expect }) => {
     await using home = await temporaryHome()
@@ -141,7 +141,9 @@ async function longUsedHome(): Promise<TemporaryHome> {
 }
 
 describe.concurrent('a damaged page that the start does not read', () => {
-  test('is told when it shows: what was accepted fails visibly, nothing more is accepted', async ({ expect }) => {
+  test('is reported when it is read: accepted messages fail visibly, and nothing more is accepted', async ({
+    expect,
+  }) => {
     await using home = await longUsedHome()
     // Keys of letters come last in it: messages are taken, and their answers cannot be stored.
     spoil(fileIn(home), 'sqlite_autoindex_items_1', 0.6)
@@ -163,7 +165,7 @@ describe.concurrent('a damaged page that the start does not read', () => {
     expect(await gateway.stop()).toBe(0)
   })
 
-  test('in what was said before keeps nobody from connecting, and nobody comes again and again', async ({ expect }) => {
+  test('in the history prevents no connection and causes no reconnect loop', async ({ expect }) => {
     await using home = await longUsedHome()
     spoil(fileIn(home), 'items_of_lane', 0)
     const gateway = await home.start({ AGENT_BACKEND: 'echo' })
@@ -185,7 +187,7 @@ const noDisk = whyNoSmallDisk()
 const skipReason = noDisk === null ? '' : ` (skipped: ${noDisk})`
 
 describe.skipIf(noDisk !== null)(`a disk that takes nothing${skipReason}`, { concurrent: true }, () => {
-  test('because it is full is told by health and status, until there is room', async ({ expect }) => {
+  test('because it is full is reported by health and status until there is room', async ({ expect }) => {
     using disk = smallDisk(8)
     await using home = await temporaryHome()
     const env = { CONFIG_DIR: join(disk.dir, 'config'), AGENT_BACKEND: 'echo' }
@@ -202,7 +204,7 @@ describe.skipIf(noDisk !== null)(`a disk that takes nothing${skipReason}`, { con
     expect(await troubleOf(gateway)).toMatchObject({ trouble: null })
   })
 
-  test('does not hold up a stop, however long it was waited for', async ({ expect }) => {
+  test('does not delay a stop, however long the pauses between retries are', async ({ expect }) => {
     using disk = smallDisk(8)
     await using home = await temporaryHome()
     const gateway = await home.start({ CONFIG_DIR: join(disk.dir, 'config') })

@@ -30,7 +30,7 @@ const allow = (most: number) => {
   if (status !== 0) throw new Error(stderr)
 }
 
-test('more connections than it has descriptors for are turned away, and whoever is connected is answered', async () => {
+test('connections beyond the descriptor limit are refused, and existing ones are served', async () => {
   gateway = await startGateway(home)
   const client = await connect(gateway.url, 'room')
   allow(64)

@@ -7,7 +7,7 @@ import { openStage } from '../harness/discord.ts'
 test.each([
   ['roles', ['roles']],
   ['anything that can be done without', ['roles', 'members', 'threads', 'mention_roles', 'attachments', 'components']],
-])('a guild without %s is heard, also after a restart', async (_, without) => {
+])('messages of a guild without %s are received, also after a restart', async (_, without) => {
   await using stage = await openStage({ compatible: { without } })
   const { discord } = stage
   const bob = discord.user('bob')
@@ -44,7 +44,7 @@ test('files may be on another port of the same host', async () => {
   expect(readFileSync(join(home.configDir, 'files/in', said.id, 'notes.txt'), 'utf8')).toBe('hello')
 })
 
-test('an option that is refused is left out, and the commands are there', async () => {
+test('a refused option is left out, and the commands are registered', async () => {
   await using stage = await openStage({ compatible: { refusedOptions: [11] } })
   const { discord } = stage
   const first = await stage.start()
@@ -65,7 +65,7 @@ test('an option that is refused is left out, and the commands are there', async 
   expect(discord.requests('PUT /applications/:app/commands')).toHaveLength(2)
 })
 
-test('a command that is refused does not keep the others away', async () => {
+test('a refused command does not prevent the others', async () => {
   await using stage = await openStage({ compatible: { refusedCommands: ['claude', 'claude-reset'] } })
   const { discord } = stage
   const gateway = await stage.start()

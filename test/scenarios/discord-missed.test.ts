@@ -9,9 +9,9 @@ const texts = (stage: Stage, channel: Channel) => finals(stage.discord, channel)
 
 test.each([
   ['resumed', false],
-  ['begun anew', true],
+  ['new', true],
 ])(
-  'what was said in more channels than are answered at once waits, and is not refused (session %s)',
+  'messages missed in more channels than are answered in parallel wait, and are not refused (session %s)',
   async (_, gone) => {
     await using stage = await openStage()
     const { discord } = stage
@@ -37,7 +37,7 @@ test.each([
   },
 )
 
-describe('a first direct message, sent while away with the session gone', () => {
+describe('a first direct message, sent while the gateway was down and its session lost', () => {
   /** Somebody who was let in by the owner, with a code. */
   async function pairedWith(stage: Stage, name: string): Promise<User> {
     const { discord, home } = stage
@@ -52,7 +52,7 @@ describe('a first direct message, sent while away with the session gone', () => 
 
   const opened = ({ discord }: Stage) => discord.requests('POST /users/@me/channels')
 
-  test('of an owner, a listed user and one who was let in is answered; strangers are not looked for', async () => {
+  test('of an owner, a listed user and an approved person is answered; strangers are not searched for', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const [bob, eve] = [discord.user('bob'), discord.user('eve')]
@@ -84,7 +84,7 @@ describe('a first direct message, sent while away with the session gone', () => 
     expect(opened(stage).filter(({ status }) => status === 200)).toHaveLength(3)
   })
 
-  test('is answered after a kill while Discord would not let its channel be opened yet', async () => {
+  test('is answered after a kill, even if Discord did not let its channel be opened before', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const direct = discord.dm(discord.ada)
@@ -103,7 +103,7 @@ describe('a first direct message, sent while away with the session gone', () => 
     await stage.answer(direct, 'turn 1: first')
   })
 
-  test('comes before what is sent once the gateway is back', async () => {
+  test('comes before messages sent after the gateway is back', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const direct = discord.dm(discord.ada)

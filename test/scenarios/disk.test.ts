@@ -37,7 +37,7 @@ describe.concurrent('a damaged database', () => {
     'overwritten with something else': file => writeFileSync(file, 'this is not a database at all\n'.repeat(1000)),
   }
   for (const [how, damage] of Object.entries(damages))
-    test(`that was ${how} is named, with what to do, and left as it is`, async ({ expect }) => {
+    test(`that was ${how} is reported with what to do, and left as it is`, async ({ expect }) => {
       await using home = await usedHome()
       const file = stateOf(home, 'aetheel.db')
       damage(file)
@@ -52,7 +52,7 @@ describe.concurrent('a damaged database', () => {
     })
 })
 
-test.concurrent('a token file that is too short to be a token is written anew', async ({ expect }) => {
+test.concurrent('a token file that is too short is replaced', async ({ expect }) => {
   await using home = await temporaryHome()
   mkdirSync(stateOf(home, ''), { recursive: true })
   writeFileSync(stateOf(home, 'token'), '\0\x01 \n')
@@ -85,7 +85,9 @@ describe.skipIf(noDisk !== null)(`on a small disk${skipReason}`, { concurrent: t
     expect(words).toMatch(/^aetheel: .* cannot be written .*choose another folder with CONFIG_DIR/m)
   })
 
-  test('that fills up, nothing is acknowledged that is not stored, and with room it goes on', async ({ expect }) => {
+  test('that fills up, nothing is acknowledged that is not stored, and it continues when there is room', async ({
+    expect,
+  }) => {
     using disk = smallDisk(8)
     await using home = await temporaryHome()
     const env = { CONFIG_DIR: join(disk.dir, 'config') }
@@ -124,7 +126,7 @@ describe.skipIf(noDisk !== null)(`on a small disk${skipReason}`, { concurrent: t
     const kept = messages.filter(message => message.role === 'user').map(message => message.id)
     expect(kept).toEqual(['before', ...accepted.map(frame => frame.id), 'after'])
   })
-  test('that is full, it stops in good order all the same, and the next start ends what could not be stored', async ({
+  test('that is full, it still stops in order, and the next start finishes what could not be stored', async ({
     expect,
   }) => {
     using disk = smallDisk(8)

@@ -12,7 +12,7 @@ function write(home: TemporaryHome, file: string, text: string): void {
   writeFileSync(join(home.configDir, file), text)
 }
 
-test("what the owner's words change stands; what a stranger's words change waits, and the owner is told once", async () => {
+test("a change in the owner's turn stays; one in a stranger's turn waits, and the owner is notified once", async () => {
   await using home = await temporaryHome()
   write(
     home,
@@ -38,7 +38,7 @@ test("what the owner's words change stands; what a stranger's words change waits
   await client.close()
 })
 
-test('a bad config.json of the agent is put back and explained to it; a good one counts at once', async () => {
+test('an invalid config.json by the agent is reverted and explained to it; a valid one takes effect immediately', async () => {
   await using home = await temporaryHome()
   write(home, 'config.json', '{ "agent": { "max_turns": 7 } }')
   const gateway = await home.start()
@@ -63,7 +63,7 @@ test('a bad config.json of the agent is put back and explained to it; a good one
   await client.close()
 })
 
-test('a secret that an edit of config.json brings is not shown either', async () => {
+test('a secret added by an edit of config.json is hidden too', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'a')
@@ -79,7 +79,7 @@ test('a secret that an edit of config.json brings is not shown either', async ()
   await client.close()
 })
 
-test('over the budget jobs pause and others are refused, the owner is answered and told once', async () => {
+test('over budget jobs pause and guests are refused; the owner is answered, and notified once', async () => {
   await using home = await temporaryHome()
   write(
     home,
@@ -121,7 +121,7 @@ test('over the budget jobs pause and others are refused, the owner is answered a
   await again.close()
 })
 
-test('a skill that is added counts with the next turn, and a bad one is told in the log', async () => {
+test('a new skill takes effect with the next turn, and an invalid one is logged', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'a')
@@ -143,7 +143,7 @@ test('a skill that is added counts with the next turn, and a bad one is told in 
   await client.close()
 })
 
-test("what a stranger's words write counts nowhere before the owner approves it: neither as a hook nor as a setting", async () => {
+test("a change in a stranger's turn has no effect before the owner approves it, neither as a hook nor as a setting", async () => {
   await using home = await temporaryHome()
   const agents = '## Webhooks\n### door\nSecret: DOOR\nInstruction: look\n'
   write(home, 'agents.md', agents)
@@ -172,7 +172,7 @@ test("what a stranger's words write counts nowhere before the owner approves it:
 })
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const)
-  test(`what the owner edits after a ${signal} that ended a stranger's turn is neither lost nor laid to their charge`, async () => {
+  test(`an edit by the owner after a ${signal} that ended a stranger's turn is neither lost nor attributed to the stranger`, async () => {
     await using home = await temporaryHome()
     write(
       home,
@@ -216,7 +216,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
     ])
   })
 
-test('a job that the owner adds while a turn of a stranger runs stays', async () => {
+test('a job that the owner adds during a stranger’s turn stays', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Webhooks\n### door\nSecret: DOOR\nInstruction: [[tool:1500]]\n')
   const gateway = await home.start({ DOOR: 'a-secret-for-tests' })

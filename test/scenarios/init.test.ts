@@ -26,7 +26,7 @@ async function init(home: Home, args: readonly string[], env: Record<string, str
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-test('without a terminal it says what it has to be told, and writes nothing', async () => {
+test('without a terminal it says which flags it needs, and writes nothing', async () => {
   await using home = await temporaryHome()
   const PATH = withClaude(home)
   const { code, out, err } = await init(home, [], { PATH })
@@ -53,7 +53,7 @@ test('without a terminal it says what it has to be told, and writes nothing', as
   expect(existsSync(join(home.dir, '.env'))).toBe(false)
 }, 60_000)
 
-test('flags set it up: the token is checked, kept in .env alone, and the agent proves that it answers', async () => {
+test('with flags: the token is checked and stored only in .env, and the agent answers a test turn', async () => {
   await using stage = await openStage()
   const { home, discord } = stage
   const { DISCORD_BOT_TOKEN: secret = '', DISCORD_API = '' } = stage.settings({})
@@ -87,7 +87,7 @@ test('flags set it up: the token is checked, kept in .env alone, and the agent p
   })
 }, 60_000)
 
-test('an existing config.json keeps its comments, and is kept as it was beside it', async () => {
+test('an existing config.json keeps its comments, and a copy of the old one is saved beside it', async () => {
   await using home = await temporaryHome()
   const PATH = withClaude(home)
   mkdirSync(home.configDir)

@@ -37,7 +37,7 @@ async function listen({ url }: RunningGateway, after = '') {
 
 const secret = 'the Zanzibar affair'
 
-test('a message has a timeline with the exact prompt, and its words are nowhere else', async () => {
+test('a message has a timeline with the exact prompt, and its text is nowhere else', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ LOG_LEVEL: 'debug', BACKEND_WARM: 'false', CLAUDE_STAND_IN_STEP_MS: '5' })
   const page = await listen(gateway)
@@ -96,7 +96,7 @@ test('a message has a timeline with the exact prompt, and its words are nowhere 
   expect(await again.stop()).toBe(0)
 })
 
-test('the overview tells what runs, what waits and what failed', async () => {
+test('the overview shows running, waiting and failed events', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ CLAUDE_STAND_IN_STEP_MS: '5' })
   const client = await connect(gateway.url, 'busy')

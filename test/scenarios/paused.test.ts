@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 test.each(['true', 'false'])(
-  'what waits in the pipe when it wakes counts, however long that was (BACKEND_WARM=%s)',
+  'output that waited in the pipe during the pause counts as a sign of life (BACKEND_WARM=%s)',
   async warm => {
     gateway = await startGateway(home, {
       ...{ BACKEND_WARM: warm, QUERY_TIMEOUT_MS: '2000', BACKEND_ENV: 'STAND_IN_STEP_MS', STAND_IN_STEP_MS: '100' },

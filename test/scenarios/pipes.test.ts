@@ -85,7 +85,7 @@ function piped(args: readonly string[], reader: string): Promise<{ code: number;
   return new Promise(done => child.on('close', code => done({ code: code ?? -1, said })))
 }
 
-test('every command has a sample here, and none is made up', () => {
+test('every command has a sample here, and every sample is a command', () => {
   expect(Object.keys(samples).toSorted()).toEqual(known.toSorted())
 })
 
@@ -102,7 +102,7 @@ test.each(tried)(
   30_000,
 )
 
-test('so do they when the gateway has stopped, with a reader of one line', async () => {
+test('the same when the gateway has stopped, with a reader of one line', async () => {
   await gateway.stop()
   for (const [name, args] of tried.filter(([name]) => !['status', 'cron run', 'chat'].includes(name))) {
     const { code, said } = await piped(args, '| head -1 > /dev/null')
@@ -110,7 +110,7 @@ test('so do they when the gateway has stopped, with a reader of one line', async
   }
 }, 60_000)
 
-test('help and version too; and a disk without room is told in words', async () => {
+test('the same for help and version; and a full disk is reported in plain words', async () => {
   for (const args of [['--help'], ['--version'], ['cron', '--help'], ['help', 'chat']])
     expect(await piped(args, '| true')).toEqual({ code: 0, said: '' })
   const full = await piped(['config', 'show'], '> /dev/full')

@@ -9,7 +9,7 @@ const echo = { AGENT_BACKEND: 'echo' }
 /** The answer to a report has the report's own id: nobody asked for it. */
 const reportTo = (client: Client) => client.next(({ type, id }) => type === 'final' && /^agent:/.test(String(id)))
 
-test('/subagents new starts one, its report wakes the conversation, and the answer comes here', async () => {
+test('/subagents new starts one, its report triggers a turn in the conversation, and the answer arrives there', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start(echo)
   const client = await connect(gateway.url, 'main')
@@ -28,7 +28,7 @@ test('/subagents new starts one, its report wakes the conversation, and the answ
   await client.close()
 })
 
-test('one that works is seen and stopped, and the conversation hears of it', async () => {
+test('a running one is listed and stopped, and the conversation is notified', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ CLAUDE_STAND_IN_STEP_MS: '15' })
   const client = await connect(gateway.url, 'main')
@@ -53,7 +53,7 @@ test('one that works is seen and stopped, and the conversation hears of it', asy
   await client.close()
 })
 
-test('killed while it works, it is taken up again and reports once', async () => {
+test('killed while it runs, it is resumed and reports once', async () => {
   await using home = await temporaryHome()
   const first = await home.start()
   const before = await connect(first.url, 'main')

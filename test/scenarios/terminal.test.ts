@@ -34,7 +34,7 @@ test('an answer printed by a one-shot chat counts as delivered, time after time'
   await next.close()
 })
 
-test('without a running gateway the one inside hands its answer over as well', async () => {
+test('without a running gateway the temporary one delivers its answer too', async () => {
   const alone = await makeHome()
   try {
     const run = runCommand(alone, ['chat', 'all by myself'], { AGENT_BACKEND: 'echo' })

@@ -21,7 +21,7 @@ const lineOf = (text: string, name: string) =>
     .find(line => line.startsWith(`${name}=`))
     ?.slice(name.length + 1) ?? ''
 
-test('it names everything by its whole path, with the flags of the launcher, and lets running turns end', () => {
+test('it uses absolute paths and the flags of the launcher, and lets running turns end', () => {
   const text = unitText(plain)
   expect(lineOf(text, 'ExecStart')).toBe(
     `/opt/node/bin/node ${nodeFlags.join(' ')} /opt/aetheel/bin/aetheel.mjs start --config-dir /home/ada/aetheel`,
@@ -34,7 +34,7 @@ test('it names everything by its whole path, with the flags of the launcher, and
   expect(launcher).toContain(`"$node" ${nodeFlags.join(' ')} "$home/bin/aetheel.mjs"`)
 })
 
-test('whatever a folder is called, systemd reads the words that were meant', () => {
+test('for any folder name, systemd reads the arguments that were meant', () => {
   const path = fc
     .string({ unit: fc.constantFrom(...'ab/ %$"\'\\;#{}~é'), minLength: 1, maxLength: 20 })
     .map(name => `/${name}`)
@@ -59,7 +59,7 @@ function wordsOf(line: string): string[] {
   )
 }
 
-test('a program that systemd would not start by name is started by a shell, with the same words', () => {
+test('a program whose name systemd does not accept is started by a shell, with the same arguments', () => {
   const node = '/odd "node" \\ $HOME'
   const [sh, c, script, ...words] = wordsOf(lineOf(unitText({ ...plain, node }), 'ExecStart'))
   expect([sh, c, script]).toEqual(['/bin/sh', '-c', 'exec "$0" "$@"'])

@@ -75,7 +75,7 @@ test('opencode', () =>
   }))
 
 // Feature: multi-cli-backend, Property 5: Session resume args across backends
-describe('a session is resumed with the flags of each CLI, and without one there is no flag of it', () => {
+describe('a session is resumed with the flags of each CLI; without a session there is no such flag', () => {
   const flags: Record<string, { resume(id: string): readonly string[]; all: readonly string[] }> = {
     claude: { resume: id => ['--resume', id], all: ['--resume', '--session-id', '--continue'] },
     codex: { resume: id => ['resume', id], all: ['resume'] },

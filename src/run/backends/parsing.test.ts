@@ -119,7 +119,7 @@ describe.each(dialects)('what $name prints', dialect => {
 
   test('is an answer and a session', () => law('success', (events, said) => expect(streamed(events)).toBe(said.text)))
 
-  test('is all that was said, before a tool and after it, and so it is told on the way', () =>
+  test('contains all text before and after a tool, as it was streamed', () =>
     law('tool', (events, said) => {
       expect(streamed(events).startsWith(said.before)).toBe(true)
       expect(streamed(events).endsWith(said.text)).toBe(true)
