@@ -103,10 +103,11 @@ test('the help as a whole', async () => {
       start                  run the gateway until Ctrl-C (the default command)
       status                 show the status of the running gateway, and the links
                              to its pages (exit 0: ready)
-      chat                   ask once, or without a text chat at the terminal
-      pair                   who has access: list requests, approve or deny them
-      cron                   jobs: what the agent does on a schedule
-      sessions               which session each conversation continues
+      chat                   ask one question, or chat interactively if no text is
+                             given
+      pair                   manage access: list, approve and deny requests
+      cron                   manage the agent's scheduled jobs
+      sessions               list and clear the sessions of conversations
       memory                 search the memory, and review its changes
       logs                   show the log, newest last; also while the gateway is
                              not running
@@ -114,7 +115,7 @@ test('the help as a whole', async () => {
                              first file
       doctor                 check everything that is needed, and say how to fix
                              what is missing
-      service                let systemd run the gateway, from login or boot on
+      service                run the gateway under systemd, from login or boot on
       completion             print a script that completes commands and options when
                              TAB is pressed
       help                   show help for a command
