@@ -1,4 +1,4 @@
-// Whether search is worth its index: against a plain scan of the same notes, in the same run.
+// Whether the search index is worth it, compared with a plain scan of the same notes in the same run.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -67,7 +67,7 @@ export async function searchFigures(): Promise<readonly Figure[]> {
   }
 }
 
-/** Returns what gives one of its words, the common ones more often; the same ones in every run. */
+/** Returns a generator of words, common ones more often; the same sequence in every run. */
 export function fillNotes(dir: string, notes: number): () => string {
   let seed = 1
   const chance = () => {
@@ -93,7 +93,7 @@ function scan(dir: string, words: readonly string[]): number {
   return found
 }
 
-/** Processor time: minutes on a busy machine would say nothing about work of a second. */
+/** Processor time, because elapsed time says little on a busy machine. */
 async function worked(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   await work()

@@ -1,4 +1,4 @@
-// The docs say what the code says, and lead where they say.
+// The docs agree with the code, and their links work.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'

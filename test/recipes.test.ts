@@ -1,4 +1,4 @@
-// What the docs tell people to write is what the product takes: each box of docs/recipes.md and README.md goes through the reader it is meant for.
+// The examples of the docs work: each code block of docs/recipes.md and README.md goes through its parser.
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ test('the Markdown is accepted without problems', async () => {
   for (const text of heartbeats ?? []) {
     const { jobs, troubles } = await readHeartbeats(text)
     expect([jobs.length > 0, troubles]).toEqual([true, []])
-    // Else nobody would hear of what it found.
+    // Otherwise its problems would go unnoticed.
     for (const { channel } of jobs) expect(channel).toBe('webchat:home')
   }
   expect(webhooks?.length).toBeGreaterThan(1)

@@ -1,4 +1,4 @@
-// The whole gateway with each real CLI, cold and warm, against a model stand-in on loopback that tells what it was sent.
+// The whole gateway with each real CLI, cold and warm, with a fake model on loopback that records its requests.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ interface Model {
 
 type Name = Cli | 'claude-sdk'
 
-/** How each calls the tool `ping` of the server `notes`, and a shell; null: it has none. */
+/** The names that each CLI has for the tool `ping` of the server `notes`, and for its shell; null: none. */
 const words: Record<Name, { readonly ping: string | null; readonly shell: (command: string) => object }> = {
   claude: { ping: 'mcp__notes__ping', shell: command => ({ name: 'Bash', arguments: JSON.stringify({ command }) }) },
   'claude-sdk': {
@@ -77,7 +77,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     gateway = await startGateway(home, { ...env, ...given })
     client = await connect(gateway.url, 'real')
   }
-  /** Another conversation: some services hand on what failed together with what comes next. */
+  /** Another conversation, because some CLIs send a failed message again with the next one. */
   const meet = async (conversation: string) => {
     await client.close()
     client = await connect(gateway.url, conversation)
@@ -86,7 +86,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     client.say(id, text)
     return client.final(id, 60_000)
   }
-  /** Everything that runs in this home besides the gateway. */
+  /** All processes in this home except the gateway. */
   const others = () => processesWith(`HOME=${home.dir}`).filter(pid => pid !== gateway.pid)
   const commandOf = (pid: number) =>
     existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : ''
@@ -100,7 +100,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       { userMessage: /wrong key/ },
       { error: { message: 'invalid api key', type: 'authentication_error' }, status: 401 },
     )
-    // Each word another: gemini takes repetition for a loop.
+    // All words differ, because gemini mistakes repetition for a loop.
     const words40 = Array.from({ length: 40 }, (_, i) => `word-${i}`).join(' ')
     mock.on({ userMessage: /slowly/ }, { content: words40 }, { latency: 150 })
     mock.on(asked(/wait in a shell/), { toolCalls: [words[name].shell('tail -f /dev/null')] })
@@ -231,7 +231,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       .slice(before)
       .map(request => JSON.stringify(request.body))
     expect(sent.some(body => body.includes('was interrupted') && body.includes('4711'))).toBe(true)
-    // Killed before it had said anything, nobody knows whether its session has the message: better twice, and told so, than not at all.
+    // After a kill before any output, nobody knows whether the session has the message: it is sent again, with a note.
     expect(sent.at(-1)?.split('count slowly please').length).toBeOneOf([2, 3])
   })
 

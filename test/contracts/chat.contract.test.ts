@@ -1,4 +1,4 @@
-// What every chat must hold, looped over the registry, each against the real far side of its platform.
+// The contract of every chat, looped over the registry, each with the fake server of its platform.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,17 +16,17 @@ import { token } from '../harness/gateway.ts'
 /** A platform with one person on it. */
 interface Platform {
   readonly chat: ChatAdapter
-  /** Resolves when the chat has reached it. */
+  /** Resolves when the chat is connected. */
   reached(): Promise<void>
   arrive(conversation: string): Promise<void>
   leave(conversation: string): Promise<void>
-  /** What the tests call a conversation, as the platform does. */
+  /** The platform's id of a conversation in the tests. */
   place(conversation: string): Place
-  /** The id that the message has there. */
+  /** The message's id on the platform. */
   say(conversation: string, text: string): string
-  /** What becomes of a final where nobody is. */
+  /** The result of posting a final with nobody connected. */
   readonly nobodyThere: Posted['type']
-  /** Finals that the person has seen, in order. */
+  /** Finals shown to the person, in order. */
   seen(conversation: string): readonly { about: string; text: string }[]
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// The way in, with real lanes behind it: each event is accepted, known or refused with a reason, and nothing else comes of it.
+// The intake with real lanes: each event is accepted, a duplicate, or refused with a reason.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Jobs live in files that people and the agent edit, and so do we: what counts, what is told, what is never lost.
+// Jobs in files that people, the agent and the gateway edit: which entries apply, what is reported, and that nothing is lost.
 import { chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -59,7 +59,7 @@ describe('edited by somebody else', () => {
       await work.write('agents.md.new', text)
       await rename(join(work.dir, 'agents.md.new'), join(work.dir, 'agents.md'))
     }
-    // Time stands still: only the watch can have told.
+    // Simulated time stands still, so only the file watch can have noticed it.
     await eventually('the trouble', () => work.troubles().some(told => told.includes('bad')))
   })
 

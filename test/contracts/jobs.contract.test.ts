@@ -1,4 +1,4 @@
-// One due time, one event: whatever happens to the clock, the machine, the process and the files.
+// One due time is one event, whatever happens to the clock, the machine, the process and the files.
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { EventSink, NewEvent } from '../../src/base/event.ts'
@@ -13,7 +13,7 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-// So that the first job of a test does not wait for it.
+// Loaded first, so that the first job of a test does not wait for it.
 beforeAll(() => import('croner'))
 
 describe('firing', () => {
@@ -65,7 +65,7 @@ describe('firing', () => {
     expect([count('daily'), count('weekly'), count('monthly')]).toEqual([365, 52, 12])
     expect([count('work'), count('six-hourly')]).toEqual([3 * 261, 4 * 365])
     expect(work.events).toHaveLength(365 + 52 + 12 + 3 * 261 + 4 * 365)
-    // About one alone; twice as much in company.
+    // About a minute when run alone, twice that in parallel.
     expect((user + system) / 1e6).toBeLessThan(5)
   })
 
@@ -226,7 +226,7 @@ describe('irregular time', () => {
     // 09:30 to 14:30.
     expect(await missed('once', 5 * hour)).toEqual(['09:00', '14:00', '15:00'])
     expect(await missed('skip', 5 * hour)).toEqual(['09:00', '15:00'])
-    // To 14:00:10, which is no time to miss.
+    // To 14:00:10, at which nothing is missed.
     expect(await missed('skip', 4.5 * hour + 10 * second)).toEqual(['09:00', '14:00', '15:00'])
   })
 
@@ -417,7 +417,7 @@ describe('one due time, one event', () => {
             await work.time.pass(up * minute)
             expected.push(...(await dueBy(work.time.clock.now())))
             if (forgets) {
-              // It is killed after the next event and before its mark, if one comes right now.
+              // If an event comes right now, it is killed after the event and before its state is stored.
               gateway.kill()
               const [next = Infinity] = await nextRuns(when, zone, seen, 1, began)
               if (next - work.time.clock.now() <= hour) await work.time.pass(next - work.time.clock.now())

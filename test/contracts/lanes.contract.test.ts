@@ -1,4 +1,4 @@
-// What every implementation of the lanes must hold, looped over all of them.
+// The contract of the lanes, looped over all implementations.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ interface Opened {
   close(): Promise<void>
 }
 
-/** Each opens the shelf kept under `dir`, as a new process would. */
+/** Each opens the queue store in `dir`, like a new process. */
 const queueStores: Record<string, (dir: string, clock: Clock) => Opened> = {
   sqlite(dir, clock) {
     const db = openDatabase(join(dir, 'lanes.db'))
@@ -26,7 +26,7 @@ const queueStores: Record<string, (dir: string, clock: Clock) => Opened> = {
 
 const folders: string[] = []
 const folder = () => {
-  // In memory where there is such a disk: the laws are the same and hundreds of databases are opened.
+  // In memory if possible, because hundreds of databases are opened.
   const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'aetheel-lanes-'))
   folders.push(dir)
   return dir
@@ -52,7 +52,7 @@ const rules = <Item>(given: Partial<LaneRules<Item>> = {}): LaneRules<Item> => (
 })
 
 const done: Outcome = { type: 'done' }
-/** A round of the loop at a time, and not for ever. */
+/** Waits one round of the event loop at a time, but not forever. */
 const until = async (so: () => boolean) => {
   for (let rounds = 0; !so(); rounds++) {
     if (rounds > 20_000) throw new Error('it never came to that')
@@ -217,7 +217,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
           else expect(put).toEqual({ type: 'refused', why: 'full', depth: maxDepth })
           expect(queue.lanes.depth().waiting).toBe(Math.min(i + 1, maxDepth))
         }
-        // What is there already is no new event, however full it is.
+        // A known key is a duplicate, however full the queue is.
         expect(await queue.lanes.put(lanes[0] ?? 'a', 'k0', 'x')).toMatchObject({ type: 'duplicate' })
         await queue.end()
       }),
@@ -283,13 +283,13 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     const beginsAfter = (earlier: number, ...items: string[]) =>
       vi.waitFor(() => expect(begun.slice(earlier)).toEqual(items))
     for (const n of [1, 2, 3, 4, 5]) expect(await put(`cron:${n}`)).toMatchObject({ type: 'accepted' })
-    // Of four places two stay free for people, and a full background is no reason to turn one away.
+    // Of four places two stay free for people, and a full background does not refuse anybody.
     await beginsAfter(0, 'cron:1', 'cron:2')
     for (const who of ['ada', 'bob', 'cleo', 'dan']) expect(await put(who)).toMatchObject({ type: 'accepted' })
     expect(await put('eve')).toMatchObject({ type: 'refused', why: 'busy' })
     expect(await put('cron:6')).toMatchObject({ type: 'accepted' })
     await beginsAfter(2, 'ada', 'bob')
-    // Older ones of the background wait; the next place goes to a person.
+    // Older background items wait; the next place goes to a person.
     await end('cron:1')
     await beginsAfter(4, 'cleo')
     await end('ada')
@@ -312,7 +312,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
           const clock: Clock = { ...systemClock, now: () => now }
           const background = (lane: string) => lane.startsWith('cron:')
           const queue = await open<string>({ atOnce, background }, folder(), clock)
-          // As many conversations as there are places, and another message waits in each of them whenever one is answered.
+          // As many conversations as places, each with another message waiting whenever one is answered.
           const people = Array.from({ length: atOnce }, (_, i) => `webchat:${i}`)
           let said = 0
           const say = (lane: string) => queue.lanes.put(lane, `${lane}-${said++}`, lane)
@@ -336,7 +336,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
           }
           const late = begun.filter(({ lane }) => background(lane))
           expect(late.map(({ lane }) => lane)).toEqual(Array.from({ length: jobs }, (_, i) => `cron:${i}`))
-          // Nobody is passed over before the job has waited for long, nor twice in a row.
+          // The job overtakes people only after a long wait, and never twice in a row.
           expect(late.every(({ at }) => at - began >= 10 * 60_000)).toBe(true)
           const order = begun.map(({ lane }) => background(lane))
           expect(order.some((one, i) => one && order[i + 1] === true)).toBe(false)
@@ -532,7 +532,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     const [parked] = await next.lanes.waiting('b')
     expect(Math.round((parked!.notBefore - clock.now()) / 60_000)).toBe(3 * 24 * 60)
     await next.end()
-    // A clock that is right again changes nothing about a long wait.
+    // Correcting the clock does not change a long wait.
     behind = 0
     const last = await open<string>({}, dir, clock)
     expect((await last.lanes.waiting('b'))[0]?.notBefore).toBe(parked!.notBefore)
@@ -802,14 +802,14 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     for (const lane of ['d', 'e']) expect(await lanes.put(lane, lane, 'works')).toMatchObject({ type: 'accepted' })
     await vi.waitFor(() => expect(held.has('e')).toBe(true))
     expect(await lanes.put('f', 'f', 'works')).toMatchObject({ type: 'refused', why: 'busy' })
-    // It ends while its place is lent, and what it waited for comes too late.
+    // It ends while its place is lent, and the result it waited for comes too late.
     lanes.stop('a')
     await vi.waitFor(() => expect(lanes.depth().running).toBe(3))
     held.get('a')?.resolve()
     await pause(20)
     expect(await lanes.put('f', 'f2', 'works')).toMatchObject({ type: 'refused', why: 'busy' })
     expect([lanes.depth().running, most]).toEqual([3, 2])
-    // The other goes on at once, beside the two that work.
+    // The other continues immediately, beside the two that run.
     held.get('b')?.resolve()
     await vi.waitFor(() => expect(lanes.depth().running).toBe(2))
     for (const lane of ['d', 'e']) held.get(lane)?.resolve()
@@ -860,7 +860,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
 
   test('work ends even if an outcome cannot be stored, without waiting for the next attempt', async () => {
     let pauses = 0
-    // No time passes: only the end of the work ends a pause.
+    // Simulated time stands still: only the end of the work ends a pause.
     const sleep: Clock['sleep'] = (_, signal) =>
       new Promise(resolve => {
         pauses++

@@ -1,4 +1,4 @@
-// Properties of the seed documents whose law crosses folders: from what a person does to what the agent or the store gets.
+// Properties of the design documents that involve several folders: from what a person does to what the agent or the store gets.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ beforeAll(() => {
   db = openDatabase(join(dir, 'test.db'))
   sessions = openSessions(db, clock, () => undefined)
   const conversationSettings = createConversationSettings(db, clock)
-  // What the other commands act upon is not asked for here.
+  // The dependencies of the other commands are not needed here.
   const parts = { sessions, conversationSettings, clock, inbox: {} }
   commands = gatewayCommands(parts as unknown as Parameters<typeof gatewayCommands>[0])
 })

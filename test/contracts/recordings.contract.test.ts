@@ -1,4 +1,4 @@
-// What the real CLIs said, said again to the dialects by a real process; and what they make of it when it has been spoilt on the way.
+// Recorded output of the real CLIs, replayed to the dialects by a real process, intact and corrupted.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ function replay(recording: Recording, trouble = '', signal = never): AsyncIterab
 
 async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const all: AgentEvent[] = []
-  // Garbage is a sign of life as well, and nothing else.
+  // Garbage is a sign of life, and nothing else.
   for await (const event of events) if (event.type !== 'alive') all.push(event)
   return all
 }
@@ -56,7 +56,7 @@ const streamed = (events: readonly AgentEvent[]) =>
   events.map(event => (event.type === 'text' ? event.delta : '')).join('')
 const sessionOf = (events: readonly AgentEvent[]) => events.find(event => event.type === 'started')?.session
 
-/** `answers`: how often the model has spoken in this session, and in this turn. */
+/** `answers`: how many answers the model gave in this session, and in this turn. */
 function spent(events: readonly AgentEvent[], answers: { session: number; turn: number }): void {
   const told = events.findLast(event => event.type === 'usage')
   const times = answers[told?.of ?? 'turn']
@@ -68,9 +68,9 @@ const fails = (why: FailureReason) => (events: readonly AgentEvent[], end: Ended
   expect(streamed(events)).toBe('')
 }
 
-/** A tool that fails is no failure of the turn. */
+/** A failed tool does not fail the turn. */
 const acts = (phase: ActionPhase) => (events: readonly AgentEvent[], end: Ended) => {
-  // What it said before the tool and after it are two paragraphs, of the answer and on the way.
+  // The text before and after the tool are two paragraphs, in the answer and while streaming.
   expect(end).toEqual({ type: 'ended', ok: true, text: `${beforeTool}\n\n${answer}`, last: answer })
   expect(streamed(events)).toBe(`${beforeTool}\n\n${answer}`)
   const actions = events.filter(event => event.type === 'action')
@@ -101,7 +101,7 @@ const expected: Record<Case, (events: readonly AgentEvent[], end: Ended, recordi
   500: fails('overloaded'),
   lost: fails('session-lost'),
   forgotten: fails('session-lost'),
-  // Not by us, as far as it can tell: an end before the end is no answer, whatever the exit code says.
+  // It cannot know that we killed it: output that stops early is not an answer, whatever the exit code is.
   killed: (_, end) => expect(end).toMatchObject({ ok: false, why: 'crashed' }),
 }
 
@@ -155,12 +155,12 @@ test('a program that ignores SIGTERM, or leaves a process in another group, is g
   const abort = new AbortController()
   const ours = () => processesWith(`HOME=${home}`)
   const runs = dialects.map(({ name }) => {
-    // One that ended by itself in the meantime would not show anything: this one has not said its end.
+    // A process that had ended by itself would prove nothing, so this one never reports its end.
     const killed = recordingsOf(name).findLast(({ run }) => run.case === 'killed')!
     return collect(replay(killed, 'deaf,grandchild', abort.signal))
   })
   await expect.poll(() => ours().length, { timeout: 20_000 }).toBe(2 * dialects.length)
-  // Their ears are closed before their children are there.
+  // They ignore signals before their children exist.
   abort.abort()
   for (const events of await Promise.all(runs)) expect(grammar(events)).toMatchObject({ ok: false, why: 'stopped' })
   expect(ours()).toEqual([])
@@ -194,7 +194,7 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
         const reader = dialect.read(turnOf(recording))
         for (const line of [...lines, ...recording.lines]) {
           const ends = reader.line(line).map(event => event.type === 'ended')
-          // Whatever stood behind an end in the same breath would be lost.
+          // Lines after an end in the same chunk must not be lost.
           expect(ends.slice(0, -1)).not.toContain(true)
         }
         expect(reader.end({ ...recording.run, trouble: null, detail: '' }).type).toBe('ended')
@@ -204,7 +204,7 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
   })
 })
 
-/** As cli.ts listens: up to the first end, and if there is none, the end of the process is one. */
+/** Like cli.ts: up to the first end; without one, the end of the process counts. */
 function hear(dialect: Dialect, turn: Turn, lines: readonly string[], how: Pick<Recording['run'], 'code' | 'signal'>) {
   const reader = dialect.read(turn)
   const events: AgentEvent[] = []

@@ -42,7 +42,7 @@ const within = (id: string): Parent => ({ lane: agentLane(id), place: null, prin
 const task = (instruction: string) => ({ name: null, instruction, model: null })
 let lastId = 0
 
-/** As a process would: what is under `dir` is taken up. */
+/** Like a new process: continues with the data in `dir`. */
 async function open(
   dir = folder(),
   given: {
@@ -50,7 +50,7 @@ async function open(
     maxDepth?: number
     collect?: boolean
     atOnce?: number
-    /** What the conversation does with what comes. */
+    /** How the conversation handles its events. */
     converse?(taken: Taken<NewEvent>, signal: AbortSignal): Promise<Outcome>
   } = {},
 ) {
@@ -119,7 +119,7 @@ async function open(
         stop.signal,
       )
     },
-    /** Nothing of it comes to an end any more; the file is left as a kill leaves it. */
+    /** Nothing ends properly any more; the file is as after a kill. */
     async kill() {
       closed = true
       await db.close()
@@ -273,7 +273,7 @@ describe('a question', () => {
     expect(told.slice(2)).toEqual([
       [root, 'did and then?'],
       [agentLane(b.id), 'did from b'],
-      // What b makes of it goes to its own parent.
+      // b's result goes to its own parent.
       [root, 'did did from b'],
     ])
   })
@@ -717,14 +717,14 @@ test('whatever is spawned, asked and stopped: depth and number stay within limit
         expect(mine.length).toBeLessThanOrEqual(1)
         const tops = stopped.filter(top => isUnder(what.agent, top))
         if (tops.length === 0) expect(mine.map(one => one.lane)).toEqual([what.reportTo.lane])
-        // One report tells of all that was stopped together; but nobody waits in vain who was not stopped as well.
+        // One report covers everything that was stopped together, but everyone who still waits gets an answer.
         const { lane } = what.reportTo
         const heard = told.some(
           one => one.item > item && one.lane === lane && [what.agent, ...tops].some(of => isUnder(one.what.agent, of)),
         )
         expect(heard || stopped.some(top => isUnder(agentOf(lane), top))).toBe(true)
       }
-      // One for each stop at most; two where a conversation had asked what one of its sub-agents had started.
+      // At most one per stop; two if a conversation had asked a sub-agent of its sub-agent.
       const deeper = stopped.filter(id => rows.get(id)?.depth === 2)
       expect(told.filter(one => one.what.text.startsWith('Stopped')).length).toBeLessThanOrEqual(
         stopped.length + deeper.length,
@@ -733,7 +733,7 @@ test('whatever is spawned, asked and stopped: depth and number stay within limit
     }),
     { numRuns: 120 },
   )
-  // Otherwise nothing of the above was tried.
+  // Otherwise the above proves nothing.
   expect(refusals).toBeGreaterThan(20)
   expect(stops).toBeGreaterThan(20)
 }, 60_000)

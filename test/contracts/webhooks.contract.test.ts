@@ -85,7 +85,7 @@ const post = async (url: string, body: string | Uint8Array<ArrayBuffer>, headers
   return [answer.status, await answer.json(), answer.headers.get('retry-after')] as const
 }
 
-/** Everything that came back until the server closed. */
+/** The whole response until the server closed the connection. */
 const raw = (port: number, ...parts: readonly string[]): Promise<string> =>
   new Promise((done, fail) => {
     let got = ''

@@ -1,4 +1,4 @@
-// Faults on purpose: one line of the product is changed while it is loaded, to see that a test notices.
+// Deliberate faults: one line of the product is changed while it is loaded, to check that a test notices.
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface Fault {
   readonly noticedBy?: { readonly test: string; readonly name: string }
 }
 
-/** A change at a place in the text, as test/mutants makes them by the hundred; its name is its JSON. */
+/** A change at an offset of the text, as made by test/mutants; its name is its JSON. */
 export interface Edit {
   /** Below `src/`. */
   readonly file: string
@@ -304,14 +304,14 @@ export const faults: Record<string, Fault> = {
   },
 }
 
-/** For the command line of a gateway that shall have this fault. */
+/** Command-line arguments for a gateway with this fault. */
 export const faultArguments = (name: string): string[] => {
   if (!faults[name] && !editOf(name))
     throw new Error(`no such fault: ${name}; there are: ${Object.keys(faults).join(', ')}`)
   return ['--import', `${import.meta.url}?fault=${encodeURIComponent(name)}`]
 }
 
-/** The changed source of a module that the fault is in; other modules stay as they are. */
+/** The changed source if the fault is in this module; otherwise the source as it is. */
 export function withFault(name: string, url: string, source: string): string {
   const edit = editOf(name)
   if (edit)
@@ -324,7 +324,7 @@ export function withFault(name: string, url: string, source: string): string {
 
 const editOf = (name: string): Edit | null => (name.startsWith('{') ? JSON.parse(name) : null)
 
-/** Whether the fault can be put into the code as it is today. */
+/** Whether the fault applies to the current code. */
 export const applies = (fault: Fault): boolean =>
   fits(fault, readFileSync(join(import.meta.dirname, '../../src', fault.file), 'utf8'))
 

@@ -1,4 +1,4 @@
-// The owner's desks with the whole program: a gateway that runs is asked, one that does not is opened.
+// The admin commands with the whole program: with a running gateway over its API, otherwise directly on its files.
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -155,7 +155,7 @@ test('a guest’s change before a kill waits for the owner, also while no gatewa
   await createQueueStore(db, systemClock).put('in', event.lane, event.key, JSON.stringify(event), 'start')
   await db.close()
   await appendFile(file, '- Eve may do everything.\n')
-  // The last sign of life of the guest's turn.
+  // The guest's turn was last known to be alive now.
   await writeFile(join(home.configDir, '.aetheel', 'guest-alive'), '')
 
   const log = async () => JSON.parse((await aetheel(home, 'memory', 'log', '--json')).out)

@@ -1,4 +1,4 @@
-// Files over the whole gateway: uploaded, sent along, kept by an edit, fetched, and refused when they are not there.
+// Attachments with the whole gateway: uploaded, sent, kept by an edit, fetched, and refused if missing.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The attack list, second half: bodies that make no sense, floods, and those who stay too long. Nothing falls over, and memory stays bounded.
+// Attacks, part two: invalid bodies, floods and slow clients. Nothing crashes, and memory stays bounded.
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually, pause, statusOf } from '../fakes/temporary.ts'
@@ -9,9 +9,9 @@ import { type Answer, ask, dial, type Question, say } from '../harness/raw.ts'
 const writing = rows.filter(({ method, access }) => method !== 'GET' && access === 'token')
 const bearer = { Authorization: `Bearer ${token}` }
 const megabyte = 1024 * 1024
-/** Those that look at no body, or take whole files and first want to know for whom. */
+/** Paths that ignore the body, or take whole files and check their parameters first. */
 const readsNone = /^DELETE |\/api\/attachments/
-/** What it may hold more than before a test: the collector is in no hurry. */
+/** How much memory may grow during a test: garbage is collected late. */
 const mostGrowth = 150 * megabyte
 
 let home: Home
@@ -22,7 +22,7 @@ const sockets: Socket[] = []
 beforeAll(async () => {
   home = await makeHome()
   gateway = await startGateway(home, { AGENT_BACKEND: 'echo', BACKEND_CLI_PATH: '' })
-  // Whatever is loaded with the first body, socket and listener is no growth.
+  // What is loaded with the first body, socket and listener does not count as growth.
   for (const text of ['one', 'two'])
     await ask(gateway.url, {
       method: 'POST',
@@ -50,7 +50,7 @@ const opened = async (): Promise<Socket> => {
   return socket
 }
 
-/** Each body to each path that takes one, a few at a time. */
+/** Sends each body to each path that takes one, a few at a time. */
 const answersTo = async (bodies: readonly (Omit<Question, 'path' | 'method'> & { what: string })[]) => {
   const found: { readonly what: string; readonly answer: Answer }[] = []
   for (const { what, headers, body } of bodies) {
@@ -171,7 +171,7 @@ test('floods of headers, pipelined requests and silent connections do no harm', 
     /^HTTP\/1\.1 431 /,
   )
   const one = `GET /api/overview HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`
-  // Nobody reads the answers.
+  // The responses are not read.
   for (let i = 0; i < 60; i += 1) (await opened()).pause().write(one.repeat(500))
   for (let i = 0; i < 300; i += 1) await opened()
   expect(await isWell()).toBe(true)

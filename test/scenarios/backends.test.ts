@@ -1,4 +1,4 @@
-// Who answers: commands, routing and stand-bys, with the whole program and stand-ins of the CLIs on its PATH.
+// Which backend answers: commands, routing and fallbacks, with the whole program and fake CLIs on its PATH.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ afterEach(async () => {
   await home.remove()
 })
 
-/** The stand-ins under the names that people have on their PATH. */
+/** The fake CLIs under their real names. */
 function path(...names: string[]): string {
   const bin = join(home.dir, 'bin')
   mkdirSync(bin, { recursive: true })
@@ -55,7 +55,7 @@ test('/backend and /model change who answers a conversation, and the history is 
   expect(begun().at(-1)?.prompt).toBe('and now?')
   expect(JSON.stringify(begun().at(-1))).toContain('gpt-9')
 
-  // Back again: the old session goes on, and hears what it missed.
+  // Back again: the old session continues and gets what it missed.
   await ask('/backend default')
   await ask('still Mia?')
   expect(begun().at(-1)).toMatchObject({
@@ -80,7 +80,7 @@ test('commands answer immediately while a turn runs, and /new starts over', asyn
   expect((await client.final('long')).ok).toBe(false)
   expect((await client.final('next')).ok).toBe(true)
   expect((await ask('/new')).ok).toBe(true)
-  // Sent once more, as after a lost connection, it does nothing: what was said since stays.
+  // Sent again, as after a lost connection, it does nothing: the history since then stays.
   await ask('the number is 42 now')
   client.say(`m${ids - 1}`, '/new')
   await client.next(frame => frame.type === 'accepted' && frame.id === `m${ids - 1}`)
@@ -129,7 +129,7 @@ test('a backend that is not logged in is in cooldown, and choosing it by name en
   expect((await ask('/status')).text).toContain('claude could not answer (not logged in)')
   expect((await ask('/backend claude')).text).toContain('claude, with its default model')
   expect((await ask('/status')).text).not.toContain('could not answer')
-  // What was said before would make the stand-in fail again.
+  // The earlier message would make the fake fail again.
   await ask('/new')
   expect((await ask('three')).ok).toBe(true)
   expect(begun().at(-1)?.args).toContain('--append-system-prompt-file')
@@ -162,7 +162,7 @@ test('each kind of event has its model, and options that a backend cannot enforc
   expect(said.length).toBeGreaterThan(0)
 }, 30_000)
 
-/** Everything that runs in this home besides the gateway itself. */
+/** All processes in this home except the gateway. */
 const others = () => processesWith(`HOME=${home.dir}`).filter(pid => pid !== gateway?.pid)
 
 test('a warm process takes the next turn, survives a stop, and is replaced after a turn timed out', async () => {

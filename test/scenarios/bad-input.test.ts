@@ -1,4 +1,4 @@
-// What nobody should send, write or set: each is answered in plain words, and harms nobody else.
+// Invalid input on every path: each gets a plain explanation and affects nobody else.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -167,7 +167,7 @@ describe('in the workspace', () => {
 })
 
 describe('at the start', () => {
-  /** Starts a gateway that cannot; what it said, after the check that it left with 1 and without a stack. */
+  /** Starts a gateway that must fail; checks that it exits with 1 and without a stack trace, and returns its output. */
   async function refusal(
     env: Record<string, string>,
     prepare: (home: TemporaryHome) => void = () => undefined,
@@ -251,7 +251,7 @@ describe('at the start', () => {
   })
 })
 
-// Last: by now the log has seen everything above.
+// Last, because by now the log has everything from above.
 test('even at the lowest level the log contains no secret and nothing that people or the agent wrote', async () => {
   const client = await connect(gateway.url, 'private')
   const trouble = [

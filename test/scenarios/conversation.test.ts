@@ -119,7 +119,7 @@ test('waiting messages get their new position, and the last one reported is corr
 test('stop ends the running turn and says so', async () => {
   const client = await connect(gateway.url, 'stop')
   client.say('x', '[[hang]]')
-  // Stopped before it began, the next turn would be told of it as something said earlier, and the stand-in obey again.
+  // If it were stopped before it started, the next turn would get it as history, and the fake would obey it again.
   await vi.waitFor(() => expect(home.journal().at(-1)?.prompt).toBe('[[hang]]'), 15_000)
   client.send({ type: 'stop' })
   expect(await client.final('x')).toMatchObject({ ok: false, text: 'Stopped.' })

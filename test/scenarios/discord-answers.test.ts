@@ -1,4 +1,4 @@
-// How the whole program answers on Discord: typing, drafts, pieces, files, and words for what goes wrong.
+// Answers on Discord with the whole program: typing, drafts, pieces, files, and error messages.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

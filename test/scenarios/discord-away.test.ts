@@ -1,4 +1,4 @@
-// What is said while the gateway is away, dies or loses its connection is answered, each once.
+// Discord messages sent while the gateway is down, killed or disconnected are answered, each once.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
@@ -25,7 +25,7 @@ describe('after a restart', () => {
     expect(discord.gateway('identify')).toHaveLength(1)
     expect(discord.gateway('resume')).toHaveLength(1)
     expect(second.output()).toMatch(/"bot":"aetheel","guilds":1,"resumed":true/)
-    // Told anew after a resume: who, where and in what.
+    // After a resume, people, channels and guilds are looked up again.
     expect(stage.home.begun().at(-1)?.prompt).toContain('in #general of Our Server]')
   })
 
@@ -78,13 +78,13 @@ describe('after a restart', () => {
     const thread = discord.thread(open, 'talk')
     await first.stop()
 
-    // Resumed: nothing is told anew of where and who.
+    // Resumed: Discord does not send channels and members again.
     discord.say(eve, thread, 'in a thread', { mention: true })
     const second = await stage.start(env)
     await stage.answer(thread, 'turn 1: in a thread')
     await second.stop()
 
-    // Fetched: a message does not tell the roles.
+    // A fetched message does not include the roles.
     discord.forgetSession()
     discord.say(bob, discord.general, 'two', { mention: true })
     discord.say(eve, thread, 'again')
@@ -131,7 +131,7 @@ describe('after a restart', () => {
       ahead += 120_000
       discord.say(bob, discord.general, `message ${i}`, { mention: true })
     }
-    // As many as may be in a minute, and one more.
+    // One more than the limit per minute.
     for (let i = 0; i < 2; i++) discord.say(bob, discord.general, `flood ${i}`, { mention: true })
     await stage.start(env)
     await stage.answer(discord.general, 'turn 9: flood 0')
@@ -253,7 +253,7 @@ describe('killed', () => {
     const gateway = await stage.start({ MAX_QUEUE_DEPTH: '1000' })
     await eventually('all are answered', () => texts(stage).length >= said.length, 20_000)
     await pause(300)
-    // One that was cut off three times is set aside, which is an answer too.
+    // One that was interrupted three times is parked, which is an answer too.
     expect(finals(discord, discord.general).map(({ reference }) => reference)).toEqual(said)
     expect(await unaccounted(gateway)).toBe(0)
   })

@@ -1,4 +1,4 @@
-// Slash commands, their completion, and threads of our own.
+// Slash commands, their completion, and threads opened by the bot.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -157,7 +157,7 @@ describe('slash commands', () => {
       expect(asked).toMatchObject({ first: 'deferred', ephemeral: false })
     }
     await stage.answer(discord.general, 'turn 2: hello')
-    // In a direct message there is nobody to keep it from, and there it stays.
+    // In a direct message nobody else can see it, so it is not hidden.
     const direct = await discord.slash(discord.ada, discord.dm(discord.ada), 'status')
     expect(direct).toMatchObject({ first: 'deferred', ephemeral: false })
   })
@@ -189,7 +189,7 @@ describe('slash commands', () => {
     await using stage = await openStage()
     const { discord } = stage
     await (await stage.start()).stop()
-    // A session that is gone on with does not tell of guilds.
+    // After a resume, Discord does not send the guilds again.
     discord.fail('GET /guilds/:id', { delayMs: 3500 })
     await stage.start()
     const asked = await discord.slash(discord.ada, discord.general, 'claude', { prompt: 'slowly' })
@@ -259,7 +259,7 @@ describe('threads of our own', () => {
     expect(await stage.answer(discord.general, 'turn 1: plan')).toMatchObject({ reference: said.id })
     discord.say(discord.ada, discord.general, 'from now on', { mention: true })
     await stage.answer(discord.general, 'turn 1: from now on')
-    // The others go on together, and nobody tries in vain again.
+    // The others are answered in the channel, and no further thread is attempted.
     discord.say(discord.ada, discord.general, 'and on', { mention: true })
     await stage.answer(discord.general, 'turn 2: and on')
     expect(discord.requests('POST /channels/:id/messages/:message/threads')).toHaveLength(1)

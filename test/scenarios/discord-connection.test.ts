@@ -1,4 +1,4 @@
-// The line to the gateway, against the loopback Discord: pauses that grow, sessions that last.
+// The connection to Discord's gateway, with the fake Discord: growing pauses and resumed sessions.
 import { REST } from '@discordjs/rest'
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../src/base/chat.ts'
@@ -27,7 +27,7 @@ async function setup(kept = memory(), intents = 1 | (1 << 9)) {
       progressed: () => undefined,
       clock: {
         now: () => 0,
-        // Pauses are noted and not made; only what waits for the other side to answer takes its time.
+        // Pauses are recorded instead of made; only waiting for the other side takes time.
         sleep: (ms, signal) =>
           new Promise(resolve => {
             slept.push(ms)

@@ -1,4 +1,4 @@
-// What reaches Discord when it stumbles and the gateway is killed: each answer once, whole, and no draft beside it.
+// Deliveries while Discord fails and the gateway is killed: each answer once, complete, without a draft beside it.
 import { readdirSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Letters on their way to the loopback Discord: said once, whole, and pinging nobody.
+// Deliveries to the fake Discord: posted once, complete, and without pings.
 import { API } from '@discordjs/core'
 import { REST } from '@discordjs/rest'
 import { expect, onTestFinished, test } from 'vitest'
@@ -27,7 +27,7 @@ async function setup(options: DiscordOptions = {}, files: Record<string, Uint8Ar
   return { discord, restart: () => start(discord, memory, files), ...start(discord, memory, files) }
 }
 
-/** As a gateway that knows no more than what was kept. */
+/** Like a new process that knows only the stored state. */
 function start(discord: FakeDiscord, memory: ChatMemory, files: Record<string, Uint8Array>) {
   const rest = new REST({ api: discord.url, retries: 0, rejectOnRateLimit: () => true, makeRequest: createRequests() })
   const api = new API(rest.setToken(discord.token))

@@ -1,4 +1,4 @@
-// The whole program on Discord: what is heard, how it is answered, and what people are told when it is not.
+// The whole program on Discord: which messages are answered, how, and what people see otherwise.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -190,7 +190,7 @@ describe('what it answers', () => {
     discord.unfurl(second)
     discord.edit(second, `<@${discord.bot.id}> changed`)
     discord.remove(third)
-    // Who takes a message back takes back what came with it.
+    // Deleting a message also deletes its files.
     await eventually('its file is gone', () => !existsSync(join(stage.home.configDir, 'files/in', third.id)))
     await stage.answer(discord.general, 'turn 2: changed')
     await eventually('all is dealt with', async () => (await unaccounted(gateway)) === 0)

@@ -1,4 +1,4 @@
-// What the disk can do to us: damage, no room, no permission. Nothing counts that is not stored, and nothing is made worse.
+// Disk problems: damage, no space, no permission. Nothing counts as accepted that is not stored, and nothing is made worse.
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
@@ -9,7 +9,7 @@ import { runCommand, startGateway } from '../harness/gateway.ts'
 
 const stateOf = (home: TemporaryHome, file: string) => join(home.configDir, '.aetheel', file)
 
-/** Starts a gateway that cannot; what it said, without a stack. */
+/** Starts a gateway that must fail; returns its output, without a stack trace. */
 async function refusal(home: TemporaryHome, env: Record<string, string> = {}): Promise<string> {
   const run = runCommand(home, ['start'], { AGENT_BACKEND: 'echo', ...env })
   const code = await exitOf({ exit: run.exit, output: () => run.stdout() + run.stderr() })
@@ -18,7 +18,7 @@ async function refusal(home: TemporaryHome, env: Record<string, string> = {}): P
   return run.stderr()
 }
 
-/** A folder in which somebody has talked. */
+/** A folder with a conversation. */
 async function usedHome(): Promise<TemporaryHome> {
   const home = await temporaryHome()
   const gateway = await home.start()

@@ -1,4 +1,4 @@
-// `aetheel doctor`, the whole program: on machines with nothing, with stand-ins for CLIs, with a gateway, with mistakes.
+// `aetheel doctor` with the whole program: without any CLI, with fake CLIs, with a running gateway, with mistakes.
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ const key = 'sk-ant-this-key-must-not-be-seen'
 const fakes = dirname(standIn)
 
 interface Machine extends TemporaryHome {
-  /** Runs `aetheel doctor`; only what stands in the machine's own folder of programs is installed. */
+  /** Runs `aetheel doctor`; only the programs in the test's own folder are installed. */
   doctor(args?: readonly string[], env?: Record<string, string>): Promise<{ code: unknown; out: string; err: string }>
   begin(args: readonly string[], env?: Record<string, string>): ReturnType<typeof runCommand>
   install(...names: readonly string[]): void
@@ -49,7 +49,7 @@ async function machine(): Promise<Machine> {
   }
 }
 
-/** The stand-in for claude, told by the prompt to do something that nobody asked for. */
+/** The fake claude, with a prompt that makes it misbehave. */
 const claudeThat = (does: string) =>
   `case "$*" in *--version*) exec ${standIn} "$@";; esac\n{ cat; printf '${does}'; } | ${standIn} "$@"`
 
@@ -114,7 +114,7 @@ test('a login is detected by a variable or a file, and neither is shown', async 
 
 test('all programs are asked for their version at the same time', async () => {
   await using here = await machine()
-  // Each waits for the other: one after the other, neither would ever answer.
+  // Each waits for the other: sequentially, neither would ever answer.
   const waitFor = (own: string, other: string) =>
     `: > "$HOME/${own}"\nwhile [ ! -e "$HOME/${other}" ]; do sleep 0.02; done\necho ${own} 1.0`
   here.write('claude', waitFor('one', 'two'))
@@ -140,7 +140,7 @@ test('a selected program that is missing or broken is a failure, with how to ins
   const beside = await here.doctor([], { AGENT_BACKEND: 'echo' })
   expect(beside.code).toBe(0)
   expect(beside.out).toMatch(/^warn {2}gemini .* does not run/m)
-  // That names the program of the chosen one only.
+  // BACKEND_CLI_PATH applies only to the selected backend.
   expect(broken.out).toContain('BACKEND_CLI_PATH')
   expect(beside.out).not.toContain('BACKEND_CLI_PATH')
 })
@@ -223,7 +223,7 @@ test('a running gateway is reported with its URL, and its database is left alone
   expect(out).toMatch(/^ok {4}database +in use by the running gateway$/m)
   expect(out).toContain(`the running gateway has ${new URL(gateway.url).port}`)
   expect(out).not.toContain(token)
-  // Also when a gateway would not start any more.
+  // Even if a gateway would no longer start.
   expect(await doctor({ BUSY: 'sometimes' })).toContain(row)
   await gateway.stop()
   expect((await here.doctor()).out).toMatch(/^ok {4}database +opens \(/m)

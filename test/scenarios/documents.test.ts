@@ -1,4 +1,4 @@
-// What the documents ask for of the program as a whole, or where it deliberately differs from them (docs/adr/0022).
+// Requirements of the design documents for the whole program, and deliberate differences (docs/adr/0022).
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { temporaryHome } from '../fakes/temporary.ts'

@@ -1,4 +1,4 @@
-// The example workspace, as a newcomer tries it: each thing it does, with the agent that is always there.
+// The example workspace, as a newcomer tries it: everything it does, with the echo backend.
 import { createHmac } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Who the agent is, and who may change that: the owner, not whoever speaks; and the budget, which the owner sets.
+// Who may change the agent's files (the owner, not guests), and the budget that the owner sets.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -106,7 +106,7 @@ test('over budget jobs pause and guests are refused; the owner is answered, and 
   expect(client.frames.filter(({ text }) => /budget is used up/.test(String(text)))).toHaveLength(1)
   await client.close()
 
-  // A restart is no new day.
+  // A restart does not start a new day.
   await gateway.stop('SIGTERM')
   const next = await home.start(env)
   expect((await call(next.url)).status).toBe(429)
@@ -156,7 +156,7 @@ test("a change in a stranger's turn has no effect before the owner approves it, 
   })
   await vi.waitFor(() => expect(read(home, 'agents.md')).toContain('evil'), 10_000)
   expect(read(home, 'config.json')).toContain('opus')
-  // Longer than an edit of the owner takes to count.
+  // Longer than an edit by the owner takes to be noticed.
   await new Promise(resolve => setTimeout(resolve, 1000))
   const client = await connect(gateway.url, 'a')
   expect(read(home, 'agents.md')).toContain('evil')
@@ -206,7 +206,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
       expect(text).toMatch(/user\.md, by the agent for a stranger, \*\*waiting for your approval\*\*/)
       return
     }
-    // So shortly after a kill nobody can tell: nothing is lost, and nobody is named.
+    // So soon after a kill the author is unknown: nothing is lost, and nobody is named.
     for (const line of [soul, memory]) expect(line).toContain('by hand or a guest, **waiting for your approval**')
     for (const line of [soul, memory]) client.say(line, `/memory approve ${/- (\d+)\./.exec(line)?.[1]}`)
     for (const line of [soul, memory]) expect((await client.final(line)).text).toMatch(/^Approved/)

@@ -1,4 +1,4 @@
-// Who may speak: strangers, guests and the owner at a gateway with a chat that anybody can write to; and the command line.
+// Who may speak: strangers, guests and the owner in a chat that anybody can write to; and `aetheel pair`.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import { type Home, runCommand, token } from '../harness/gateway.ts'
 const place: Sender = { chat: 'tavern', user: '7', roles: [], channel: 'c', guild: 'g', where: '#bar of The Inn' }
 let made = 0
 
-/** What a chat hands in; it may claim about the author what it likes. */
+/** An event from a chat; it may claim anything about the author. */
 const says = (text: string, sender: Partial<Sender> = {}, name = 'Ada', key = `k${++made}`): NewEvent => ({
   key,
   lane: 'tavern:c',
@@ -29,7 +29,7 @@ const says = (text: string, sender: Partial<Sender> = {}, name = 'Ada', key = `k
   sender: { ...place, ...sender },
 })
 
-/** The whole gateway in this process, with the agent that repeats what it is told, and a clock that can be put on. */
+/** The whole gateway in this process, with the echo backend and a clock that can be advanced. */
 async function inn(env: Record<string, string> = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'aetheel-gate-'))
   const loaded = await loadConfig({ flags: {}, env: { CONFIG_DIR: dir, AGENT_BACKEND: 'echo', ...env }, cwd: dir })
@@ -80,7 +80,7 @@ async function inn(env: Record<string, string> = {}) {
     },
     /** Everything that is on disk. */
     onDisk: () => readdirSync(dir).flatMap(file => (/\.db/.test(file) ? readFileSync(join(dir, file), 'latin1') : [])),
-    /** What the agent was told last. */
+    /** The last prompt of the agent. */
     async heard(count = 1) {
       await eventually(`${count} answers`, () => deliveries.length === count)
       return deliveries.at(-1)?.text.split('You said:\n\n')[1]
@@ -166,7 +166,7 @@ test('messages over the limit per minute are refused, with one warning, and the 
   expect(await say()).toMatchObject({ type: 'refused', why: 'too-fast', reason: expect.stringContaining('Too fast') })
   expect(await say()).toEqual({ type: 'refused', why: 'too-fast', reason: '' })
   expect((await gateway.intake.accept(says('owner', { user: '1' }))).type).toBe('accepted')
-  // A platform that repeats itself is told so, not that somebody was too fast.
+  // A redelivery is a duplicate and does not count as too fast.
   expect((await gateway.intake.accept(says('again', {}, 'Ada', 'k-twice'))).type).toBe('refused')
   gateway.pass(60_000)
   expect((await gateway.intake.accept(says('again', {}, 'Ada', 'k-twice'))).type).toBe('accepted')
@@ -233,7 +233,7 @@ test('whoever writes, in any order: only messages of allowed people are stored, 
   )
 })
 
-/** As a gateway would that this person has written to. */
+/** Like a gateway that this person has written to. */
 async function strangerWrites(home: Home, user: string, name: string): Promise<string> {
   const db = openDatabase(join(home.configDir, '.aetheel', 'aetheel.db'))
   try {

@@ -1,4 +1,4 @@
-// `aetheel init`, the real program: by flags where nobody sits, and at a real terminal.
+// `aetheel init`, the real program: with flags without a terminal, and on a real terminal.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -10,7 +10,7 @@ import { type Home, processesWith, runCommand, standIn } from '../harness/gatewa
 const cache = resolve(import.meta.dirname, '../../node_modules/.cache/aetheel')
 const owner = '123456789012345678'
 
-/** PATH with nothing on it but the stand-in for claude, and what starts it. */
+/** A PATH with only the fake claude and what it needs to start. */
 function withClaude(home: Home): string {
   const bin = join(home.dir, 'bin')
   mkdirSync(bin)
@@ -76,7 +76,7 @@ test('with flags: the token is checked and stored only in .env, and the agent an
   expect(modeOf(join(home.dir, '.env'))).toBe('600')
   expect(readFileSync(join(home.configDir, 'identity.md'), 'utf8')).toContain('**Name:** Ada')
 
-  // Again: nothing is left to do, and nothing is touched.
+  // A second run has nothing to do and changes nothing.
   const again = await init(home, ['--yes', '--json'], env)
   expect(JSON.parse(again.out)).toMatchObject({
     backend: 'claude',
@@ -117,7 +117,7 @@ test('an existing config.json keeps its comments, and a copy of the old one is s
 
 const hasScript = spawnSync('script', ['--version']).status === 0
 
-/** At a terminal that `script` makes: answers each question once it stands there. */
+/** On a terminal made by `script`: answers each question when it appears. */
 async function atTerminal(
   home: TemporaryHome,
   answers: readonly (readonly [asked: string, typed: string])[],
@@ -225,7 +225,7 @@ test.skipIf(!hasScript).each([
     await using home = await temporaryHome()
     const env = { PATH: withClaude(home) }
     rmSync(join(home.dir, 'bin/claude'))
-    // One that thinks for ever.
+    // An agent that never answers.
     writeFileSync(join(home.dir, 'bin/claude'), '#!/bin/sh\n[ "$1" = --version ] && echo 9.9.9 || sleep 60\n', {
       mode: 0o755,
     })

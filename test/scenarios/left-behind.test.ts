@@ -1,4 +1,4 @@
-// What turns have started, and what becomes of it: it goes with the turn, with the gateway, and at the latest with the next start.
+// Processes that turns have started end with the turn, with the gateway, or at the latest with the next start.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -22,7 +22,7 @@ afterEach(async () => {
   await home.remove()
 })
 
-/** The stand-in under the name that people have on their PATH. */
+/** The fake CLI under its real name. */
 async function open(backend: string, env: Record<string, string>) {
   const bin = join(home.dir, 'bin')
   mkdirSync(bin, { recursive: true })
@@ -32,10 +32,10 @@ async function open(backend: string, env: Record<string, string>) {
   client = await connect(gateway.url, 'room')
 }
 
-/** Everything that runs in this home besides the gateway itself. */
+/** All processes in this home except the gateway. */
 const others = () => processesWith(`HOME=${home.dir}`).filter(pid => pid !== gateway?.pid && isAlive(pid))
 const begun = () => home.journal().filter(entry => entry.what === 'begin')
-/** The program, a process in a session of its own, and a daemon. */
+/** The CLI, a process in its own session, and a daemon. */
 const leaves = '[[grandchild]] [[daemon]]'
 
 async function hangs() {
@@ -124,7 +124,7 @@ test('an orphan is ended by the next start, even if no folder of its run is left
   expect(gateway?.output()).toContain('ended processes left by a killed gateway')
 })
 
-/** Empty: it is gone by now. */
+/** Empty: it has exited. */
 function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')

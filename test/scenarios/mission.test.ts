@@ -1,4 +1,4 @@
-// What the owner sees of a message that goes through the whole program, and what nobody else does.
+// What the owner sees of a message in Mission Control, and nobody else.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -15,7 +15,7 @@ async function read<Answer>({ url }: RunningGateway, path: string): Promise<Answ
   return (await answer.json()) as Answer
 }
 
-/** What a page hears from now on. */
+/** The events that a page gets from now on. */
 async function listen({ url }: RunningGateway, after = '') {
   const leaving = new AbortController()
   const answer = await fetch(`${url}/events${after}`, { headers, signal: leaving.signal })

@@ -1,4 +1,4 @@
-// The gateway as MCP server: the real bridge as a process, spoken to by the official client, in front of a real HTTP server.
+// The gateway as an MCP server: the real bridge process, used by the official client, with a real HTTP server.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -219,7 +219,7 @@ test('it exits when its input ends, also in the middle of a call and before init
   await expect.poll(late.out).toContain('"id":1')
   late.child.stdin?.end()
   expect(await late.exit).toBe(0)
-  // It has not waited for the gateway, which would have ended with an answer.
+  // It did not wait for the gateway; then there would have been a response.
   expect(late.out()).not.toContain('"id":2')
 })
 
@@ -290,7 +290,7 @@ test('with one place for all, an agent can wait for another and for a channel, a
   const next = call('read_channel', { channel: 'kitchen', wait: 60 })
   await call('publish', { channel: 'kitchen', text: 'tea is ready' })
   expect((await next).text).toMatch(/tea is ready/)
-  // Whoever gives up waiting hears of it by the report.
+  // After giving up the wait, the answer arrives as a report.
   const given = client.callTool(
     { name: 'ask_agent', arguments: { agent: id, question: 'slowly [[tool:1500]]', wait: 60 } },
     { timeout: 500 },

@@ -1,4 +1,4 @@
-// The gateway itself is stopped for a while, as by SIGSTOP or a closed lid, while the agents go on.
+// The gateway itself is paused for a while, as by SIGSTOP or a closed lid, while the agents continue.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { pause } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
@@ -27,7 +27,7 @@ test.each(['true', 'false'])(
     await pause(4000)
     gateway.child.kill('SIGCONT')
     expect(await client.final('m')).toMatchObject({ ok: true, text: expect.stringContaining('word word') })
-    // And the time begins anew: one that stays silent is ended all the same.
+    // The silence timeout starts over: a silent turn is still ended.
     client.say('n', '[[hang]]')
     expect((await client.final('n')).text).toMatch(/^Timed out/)
   },

@@ -1,4 +1,4 @@
-// The owner edits the agent's files over the API of the running program, while the agent is at the same files.
+// The owner edits the agent's files over the API while the agent edits the same files.
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -68,7 +68,7 @@ test('a turn that edits the same file loses nothing, and neither does the owner'
   const { file, save, log } = admin(gateway)
   const client = await connect(gateway.url, 'home')
   const before = await file('memory.md')
-  // It writes first, and goes on for a while.
+  // It writes first, then continues for a while.
   client.say('1', `[[append:memory.md|- from the turn]] [[long:400]]`)
   await eventually('written', () => on(home, 'memory.md').includes('from the turn'))
   expect(await save('memory.md', '# Memory\n- mine\n', before.version)).toMatchObject({

@@ -1,4 +1,4 @@
-// Things that once went wrong, each with the circumstances in which it did.
+// Bugs that occurred once, each under the same circumstances.
 import { mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// `aetheel service`, the real program with a systemctl that only writes down what it was asked.
+// `aetheel service`, the real program with a fake systemctl that records its calls.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -12,7 +12,7 @@ const file = () => join(home.dir, '.config/systemd/user/aetheel.service')
 const asked = () =>
   existsSync(join(home.dir, 'asked')) ? readFileSync(join(home.dir, 'asked'), 'utf8').split('\n').slice(0, -1) : []
 
-/** A systemctl that writes down its words and then does this. */
+/** A systemctl that records its arguments and then runs this. */
 function systemctl(script = ''): void {
   writeFileSync(join(tools, 'systemctl'), `#!/bin/sh\necho "$@" >> "$HOME/asked"\n${script}\n`)
   chmodSync(join(tools, 'systemctl'), 0o755)
@@ -160,6 +160,6 @@ test('the journal, which others may read, contains no token', async () => {
   const inJournal = await started(id => id)
   expect(inJournal).not.toContain(token)
   expect(inJournal).toContain('"npx aetheel status" prints the links with the token.')
-  // Inherited, as by a terminal that systemd has started.
+  // Inherited, as in a terminal started by systemd.
   expect(await started(() => '1:2')).toContain(`/chat?token=${token}`)
 }, 40_000)

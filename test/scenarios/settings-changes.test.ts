@@ -1,4 +1,4 @@
-// What the Settings page shows and changes, over real files that guests may be at too.
+// What the Settings page shows and changes, with real files that guests may edit too.
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -59,7 +59,7 @@ test('each option has its value, its source, and whether it can be changed here'
   await fixture.writeConfig({ http: { token: 'hunter2hunter2hunter2' }, models: { cron: 'codex/gpt-5' } })
   await fixture.writeBotConfig({ 'agent.model': 'opus', 'gate.rate_limit': 5 })
   const { row } = await open({ RATE_LIMIT: '7', BACKEND_CLI_PATH: '/opt/hunter2hunter2hunter2/x' }, { port: '0' })
-  // A path is shown, a secret in it is not.
+  // A path is shown, but not a secret in it.
   expect(await row('agent.cli_path')).toMatchObject({ value: '/opt/********/x' })
   expect(await row('agent.model')).toMatchObject({
     ...{ value: 'opus', from: 'bot-config.json', here: true, locked: null, live: true, kind: 'text', default: null },
@@ -123,7 +123,7 @@ test('with one mistake nothing is written; all mistakes are reported by key', as
   ])
   expect(JSON.stringify(refused)).not.toContain('hunter2')
   expect(() => written()).toThrow('ENOENT')
-  // What only shows when all is seen together.
+  // A mistake that only appears when all values are combined.
   expect(await admin.change({ 'http.host': '0.0.0.0' })).toMatchObject({ ok: false, problems: [{ key: 'http.token' }] })
   expect(() => written()).toThrow('ENOENT')
 })
@@ -182,7 +182,7 @@ test('a guest’s change has no effect, is reverted, and does not affect what th
   const ended = fileGuard.guardTurn(turnOfAGuest())
   await fixture.writeBotConfig({ 'agent.model': 'evil' })
   await live.reload()
-  // The gateway asks the keeper what counts; here that is done by hand.
+  // The gateway asks the file guard which text is in effect; here the test does it.
   expect(fileGuard.approved('bot-config.json')).toBeNull()
   expect(await admin.change({ 'gate.rate_limit': 3 })).toMatchObject({ ok: true })
   expect(fileGuard.approved('bot-config.json')).toBe('{\n  "gate.rate_limit": 3\n}\n')

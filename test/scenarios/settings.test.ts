@@ -1,4 +1,4 @@
-// Settings of the page and the log in its files, with the whole program.
+// The Settings page and the log files, with the whole program.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -68,7 +68,7 @@ test('a setting from the page takes effect with the next turn, is listed by conf
   expect(JSON.parse(read(home, 'bot-config.json'))).toEqual({ 'agent.model': 'opus', 'queue.busy': 'queue' })
   expect((await fetch(`${gateway.url}/api/settings`)).status).toBe(401)
 
-  // By hand it counts as well; a mistake does not.
+  // A manual edit takes effect too; an invalid one does not.
   write(home, 'bot-config.json', '{"agent.model": "sonnet"}')
   await eventually('noticed', async () => (await settingOf(gateway, 'agent.model'))?.value === 'sonnet')
   client.say('3', 'three')
@@ -104,7 +104,7 @@ test("a stranger's change of bot-config.json has no effect, is reverted, and wai
     body: '[[write:bot-config.json|{ "agent.model": "opus" }]] [[long:40]]',
   })
   await vi.waitFor(() => expect(read(home, 'bot-config.json')).toContain('opus'), 10_000)
-  // Longer than an edit of the owner takes to count.
+  // Longer than an edit by the owner takes to be noticed.
   await new Promise(resolve => setTimeout(resolve, 800))
   expect(await settingOf(gateway, 'agent.model')).toMatchObject({ value: 'haiku' })
   const client = await connect(gateway.url, 'a')
@@ -233,7 +233,7 @@ test('config edit opens the editor on config.json, which may be missing, and rep
   expect((await command(home, ['config', 'init', '--force'])).out).toContain('config.json.old-2')
 })
 
-/** `script` gives it a terminal. */
+/** `script` provides the terminal. */
 function atTerminal(home: TemporaryHome, args: readonly string[], env: Record<string, string>) {
   const main = join(import.meta.dirname, '../../src/main.ts')
   const line = [process.execPath, '--disable-warning=ExperimentalWarning', main, ...args]

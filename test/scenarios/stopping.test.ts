@@ -1,4 +1,4 @@
-// Stopping: in good order when asked once, at once when asked twice, and never with anything left behind.
+// Stopping: in order after one signal, immediately after two, and never with anything left behind.
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
@@ -55,7 +55,7 @@ describe.concurrent('asked to stop', () => {
     const [before, after] = home.begun()
     expect(after).toMatchObject({ session: before?.session, resumed: true })
     expect(after?.prompt).toMatch(/turn on the last message above was interrupted/)
-    // The session has the words themselves, and they are not said again.
+    // The session already has the message, so it is not sent again.
     expect(after?.prompt).not.toContain('I never end')
     expect(after?.about).toContain('I never end')
   })
@@ -96,7 +96,7 @@ describe.concurrent('asked to stop', () => {
     const gateway = await home.start({ AGENT_BACKEND: 'echo' })
     const note = join(home.configDir, '.aetheel', 'gateway.json')
     rmSync(note)
-    // A folder is not removed as a file is, whoever asks.
+    // A folder cannot be removed like a file, even by root.
     mkdirSync(note)
     expect(await gateway.stop()).toBe(0)
     expect(gateway.output()).toContain('"msg":"stopped"')

@@ -1,4 +1,4 @@
-// What wakes the agent besides people: hooks, webhooks and files, with the whole program.
+// What triggers the agent besides people: hooks, webhooks and files, with the whole program.
 import { createHmac } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,14 +44,14 @@ test('the instructions of boot.md run once: again after a failure or a kill, and
   expect(await finalOf(before, 'hook:boot@')).toMatchObject({ ok: false })
   await before.close()
   await late.stop()
-  // It may have been ended before it had begun.
+  // It may have been ended before it started.
   const failed = booted().length
   const killed = await home.start(output)
   await vi.waitFor(() => expect(booted()).toHaveLength(failed + 1), 10_000)
   await killed.stop('SIGKILL')
   const gateway = await home.start(output)
   const client = await connect(gateway.url, 'home')
-  // The failure of before may be told once more.
+  // The earlier failure may be reported again.
   await client.next(({ type, id, ok }) => type === 'final' && String(id).startsWith('hook:boot@') && ok === true)
   expect(booted().at(-1)?.prompt).toContain('was interrupted')
   expect(booted().at(-1)?.about).toMatch(/set up the workshop[\s\S]*### Then\nsay so/)

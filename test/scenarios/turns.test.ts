@@ -1,4 +1,4 @@
-// How turns can go wrong, and how the person hears of it.
+// How turns can fail, and what the person sees.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
@@ -105,7 +105,7 @@ describe('a turn', () => {
       `"why":"rate-limited","until":"${new Date(end * 1000).toISOString()}","msg":"turn put off"`,
     )
     expect(client.frames.some(frame => frame.type === 'final')).toBe(false)
-    // What is parked waits, so it can still be edited: this one runs into no second limit.
+    // A deferred message can still be edited: this avoids a second limit.
     client.send({ type: 'edit', id: '1', text: 'work hard, please' })
     expect((await client.final('1')).text).toContain('work hard, please')
     expect(Date.now()).toBeGreaterThanOrEqual(end * 1000)
@@ -212,7 +212,7 @@ test.concurrent('a turn interrupted by kill -9 is resumed in its session, and th
   expect(home.begun()).toHaveLength(2)
   expect(after).toMatchObject({ session: before?.session, resumed: true })
   expect(after?.prompt).toMatch(/turn on the last message above was interrupted/)
-  // The session has the words themselves, and they are not said again.
+  // The session already has the message, so it is not sent again.
   expect(after?.prompt).not.toContain('one two three')
   expect(after?.about).toContain('one two three')
   expect(before?.prompt).not.toContain('was interrupted')

@@ -1,4 +1,4 @@
-// One test for each thing the loopback Discord refuses, each as Discord words it.
+// One test for each refusal of the fake Discord, with Discord's wording.
 import { GatewayIntentBits } from '@discordjs/core'
 import { DiscordAPIError, REST } from '@discordjs/rest'
 import { afterEach, expect, test } from 'vitest'
@@ -278,7 +278,7 @@ test('unknown routes and versions', async () => {
   expect(await (await fetch(`${discord.url}/v5/users/@me`, { headers })).json()).toMatchObject({ code: 50041 })
 })
 
-/** What the gateway closes with after one payload; `token: true` stands for the right one. */
+/** The close code after one payload; `token: true` stands for the right token. */
 const closeCodeFor = async (discord: FakeDiscord, payload: unknown, query = '?v=10&encoding=json'): Promise<number> => {
   const socket = new WebSocket(`ws://127.0.0.1:${discord.port}/${query}`)
   const closed = new Promise<number>(resolve => socket.once('close', resolve))
