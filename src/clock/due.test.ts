@@ -9,7 +9,7 @@ const at = (iso: string) => Date.parse(iso)
 const hour = 3_600_000
 const day = 24 * hour
 
-/** As somebody there reads them off the wall, with what the clock is ahead of UTC. */
+/** Local times with their UTC offset. */
 const shownIn = (zone: string, times: readonly number[]) => {
   const format = new Intl.DateTimeFormat('en-GB', {
     ...{ timeZone: zone, day: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'longOffset' },
@@ -17,7 +17,7 @@ const shownIn = (zone: string, times: readonly number[]) => {
   return times.map(time => format.format(time).replace(',', '').replace('GMT', ''))
 }
 
-/** Walks in steps, as a gateway does that looks at the time now and then. */
+/** Advances in steps, like a gateway that checks the time now and then. */
 const walked = async (when: When, zone: string, from: number, to: number, step: number) => {
   const seen: number[] = []
   for (let now = from, handled = from; now <= to; now += step) {
@@ -41,7 +41,7 @@ const inRange = async (when: When, zone: string, from: number, to: number) => {
 interface Change {
   readonly zone: string
   readonly from: string
-  /** What is on the wall that night. */
+  /** The local times of that night. */
   readonly daily0230: string
   readonly daily0300: string
   /** Runs of an hourly job from 00:00 to 23:59 of the day. */
@@ -164,7 +164,7 @@ test('finding the due time after a year costs no more than after a day', async (
   const cost = async (days: number) => {
     const before = process.cpuUsage()
     for (let times = 0; times < 5; times++) await look(days)
-    // The system counts in ticks: less than one is no measurement.
+    // CPU time is measured in ticks: less than one is no measurement.
     return Math.max(process.cpuUsage(before).user, 4000)
   }
   const ratios = [
@@ -179,7 +179,7 @@ test('a schedule that fires every minute of a named hour does so on both sides o
   const [forward, back] = [at('2026-03-29T00:00:00Z'), at('2026-10-25T00:00:00Z')]
   const minutes = async (from: number) =>
     (await inRange(cron('* 2 * * *'), 'Europe/Berlin', from - 1, from + 2 * hour)).length
-  // The hour is skipped: once, when the gap ends. The hour comes twice: its first.
+  // A skipped hour: once, at the end of the gap. A repeated hour: the first time.
   expect([await minutes(forward), await minutes(back)]).toEqual([1, 60])
 })
 

@@ -1,4 +1,4 @@
-// Jobs put in, taken out and paused by editing the files, and nothing else touched.
+// Adding, removing and pausing jobs by editing the files, without changing anything else.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Job, JobKind, NewJob } from '../base/jobs.ts'
@@ -73,7 +73,7 @@ test('a job that was added is read back, paused and removed again, whatever the 
   await fc.assert(
     fc.asyncProperty(files, asked, fc.boolean(), async (markdown, wanted, moved) => {
       const first = await made(wanted)
-      // A length of time can stand in agents.md too, and everything in heartbeat.md.
+      // agents.md may have intervals too, and heartbeat.md every kind of schedule.
       const job: Job = moved ? { ...first, kind: first.kind === 'cron' ? 'heartbeat' : 'cron' } : first
       const others = (text: string) =>
         read(job.kind, text).then(({ jobs }) =>

@@ -1,4 +1,4 @@
-// "in 20 minutes" and "tomorrow at 9:00", said at a moment in a zone.
+// "in 20 minutes" and "tomorrow at 9:00", at a given moment in a time zone.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromWallTime } from '../base/zone.ts'
@@ -43,7 +43,7 @@ test('a job "in N minutes" runs then: never earlier, and less than a minute late
           /^at (\d+)-(\d+)-(\d+) (\d+):(\d+)$/.exec(datedFrom(`in ${count} minutes`, now, zone)) ?? []
         ).map(Number) as [number, number, number, number, number, number]
         const late = fromWallTime({ year, month, day, hour, minute }, zone) - (now + count * 60_000)
-        // Of an hour that comes twice the first is meant.
+        // In a repeated hour, the first occurrence is meant.
         return (late >= 0 && late < 60_000) || (late < 0 && late >= -3_600_000 && zone === 'Pacific/Auckland')
       },
     ),

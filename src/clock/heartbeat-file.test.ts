@@ -1,4 +1,4 @@
-// heartbeat.md: both spellings, the optional fields, and what cannot be used while the rest still counts.
+// heartbeat.md: both forms, the optional fields, and entries that cannot be used beside others that can.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { worseThanLinear } from '../../test/harness/growth.ts'

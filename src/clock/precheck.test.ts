@@ -1,4 +1,4 @@
-// The pre-check of a job: a file, an address, a command.
+// The pre-check of a job: a file, a URL, a command.
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

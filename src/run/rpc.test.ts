@@ -11,7 +11,7 @@ afterEach(async () => {
   children = []
 })
 
-/** `script` is called with each line it hears, and may `say` any text. */
+/** `script` is called with each input line, and may `say` any text. */
 function open(
   script: string,
   parts: { versioned?: boolean; requested?: (method: string, params: Json) => Json | null } = {},

@@ -179,7 +179,7 @@ describe('a lost session', () => {
   })
 })
 
-/** A backend that is told what to do, under another name. */
+/** A scripted backend under another name. */
 function standBy(name: string, script: Script): Backend & { readonly asked: Turn[] } {
   const asked: Turn[] = []
   return {
@@ -244,7 +244,7 @@ describe('when another backend can take over', () => {
       expect(cooldowns.list()).toEqual([{ backend: 'scripted', why, until: now + 60_000 }])
       wait(60_000)
       expect(cooldowns.list()).toEqual([])
-      // It is tried once, at once, and then rests for longer.
+      // It is tried once, immediately, and then has a longer cooldown.
       await take(taken(), never)
       await say()
       expect([asked.length, other.asked.length]).toEqual([2, 4])
@@ -356,7 +356,7 @@ describe('usage', () => {
     const runs = told.values()
     const { take, signals } = createTestTurns(() => [{ type: 'started', session: 's' }, ...(runs.next().value ?? [])])
     for (let i = 0; i < 3; i++) await take(taken(), never)
-    // What it cost it did not tell: that comes with the next.
+    // It did not report its cost: that is included in the next turn.
     expect(used(signals).map(one => [one?.inputTokens, one?.costUsd])).toEqual([
       [100, 1],
       [120, null],

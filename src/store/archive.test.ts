@@ -319,7 +319,7 @@ test('looking for pending items does not scan finished ones', () => {
   expect(JSON.stringify(plan)).toContain('items_to_archive')
 })
 
-/** The plan is on disk and the files are written, and then nothing more happens. */
+/** The intent is on disk and the files are written, and then it is killed. */
 async function killedBeforeTheMark(): Promise<void> {
   const writeLightly = () => {
     throw new Error('killed')

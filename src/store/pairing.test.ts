@@ -60,7 +60,7 @@ test('codes have eight unambiguous characters and are unique', async () => {
     codes.add(code)
   }
   expect(codes.size).toBe(300)
-  // A chance that always says the same is asked again as long as its code is taken.
+  // A random code that is already used is generated again.
   let repeats = 0
   const stubborn = createPairing(db, clock, () => (repeats++ < 24 ? 0 : 1))
   expect(await stubborn.request({ ...ada, user: 'x' }, '')).toBe('AAAA-AAAA')

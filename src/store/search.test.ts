@@ -304,11 +304,11 @@ test('of very many matches, those in the title come first, however old', async (
   write('memory.md', '- The garden plan is in the drawer')
   expect(await find('garden plan', 2)).toEqual(['memory.md', 'notes/n0003.md'])
   expect(await find('plan gar', 50)).toHaveLength(50)
-  // None has all of these: the rare word says more than the one that all have.
+  // No document has all of these: the rare word counts more than the common one.
   write('notes/z-rare.md', 'a hedgehog')
   await search.sync()
   expect((await find('garden hedgehog spaceship', 3))[0]).toBe('notes/z-rare.md')
-  // Two letters are a word, where there is such a word, and else the beginning of one.
+  // Two letters match a whole word if there is one, otherwise a prefix.
   write('notes/z-short.md', 'to do: ga')
   await search.sync()
   expect(await find('ga')).toEqual(['notes/z-short.md'])

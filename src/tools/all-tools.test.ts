@@ -1,4 +1,4 @@
-// The tools, over parts that only remember what they were asked.
+// The tools, with fake parts that record their calls.
 import { expect, test } from 'vitest'
 import type { Place } from '../base/event.ts'
 import type { Jobs, JobView, NewJob } from '../base/jobs.ts'

@@ -1,4 +1,4 @@
-// What a run is equipped with, by what its backend can take.
+// The tools that a run gets, depending on its backend.
 import { expect, test } from 'vitest'
 import { createEquipment } from './equipment.ts'
 import { createToolServer } from './tool-server.ts'

@@ -1,4 +1,4 @@
-// What the gateway says about itself.
+// The status of the gateway.
 import { expect, test } from 'vitest'
 import { createStatus } from './status.ts'
 

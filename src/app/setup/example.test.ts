@@ -1,4 +1,4 @@
-// The example workspace beside what a person has already.
+// Writing the example workspace into a folder that already has files.
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -27,7 +27,7 @@ test('it uses absolute paths and the flags of the launcher, and lets running tur
     `/opt/node/bin/node ${nodeFlags.join(' ')} /opt/aetheel/bin/aetheel.mjs start --config-dir /home/ada/aetheel`,
   )
   expect(lineOf(text, 'WorkingDirectory')).toBe('/home/ada')
-  // Running turns have this time, and then the hook of the end has it.
+  // Running turns get this time, and then the shutdown hook gets it.
   expect(Number(lineOf(text, 'TimeoutStopSec'))).toBeGreaterThan(60)
   expect(lineOf(unitText({ ...plain, stopTimeoutMs: 90_500 }), 'TimeoutStopSec')).toBe('196')
   const launcher = readFileSync(join(import.meta.dirname, '../../../bin/aetheel'), 'utf8')
@@ -91,7 +91,7 @@ test.skipIf(!hasVerify)('systemd itself finds nothing wrong with it (skipped wit
     const spaced = join(dir, 'with 50% $HOME')
     cpSync(odd, spaced, { recursive: true })
     expect(verify({ node: join(spaced, 'node'), workingDir: spaced })).toEqual([])
-    // It would have said so.
+    // Otherwise there would be a warning.
     expect(verify({ node: join(dir, 'nobody') }).join()).toContain('not executable')
   } finally {
     rmSync(dir, { recursive: true })

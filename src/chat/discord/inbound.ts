@@ -243,13 +243,13 @@ export function createInbound(parts: InboundParts): Inbound {
         .slice(0, directMessagesLookedAt)
         .map(({ channel }) => ({ channel, newest: null }))
     const mayRead = readableIn(guild, parts.ourId())
-    const told = [...guild.channels, ...guild.threads].flatMap((one): readonly Away[] =>
+    const readable = [...guild.channels, ...guild.threads].flatMap((one): readonly Away[] =>
       'last_message_id' in one && mayRead(one) ? [{ channel: one.id, newest: one.last_message_id ?? '0' }] : [],
     )
     const listed = new Set([...guild.channels, ...guild.threads].map(({ id }) => id))
     // An archived thread is not listed, but somebody may have written there before it was archived.
     const archived = cursors.known(guild.id).filter(({ channel }) => !listed.has(channel) && cursors.takesPart(channel))
-    return [...told, ...archived.map(({ channel }) => ({ channel, newest: null }))]
+    return [...readable, ...archived.map(({ channel }) => ({ channel, newest: null }))]
   }
 
   return {

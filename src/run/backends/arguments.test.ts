@@ -69,7 +69,7 @@ test('opencode', () =>
     expect(list[0]).toBe('run')
     expect(follows(list, '--format', 'json')).toBe(true)
     expect(list.includes('--model')).toBe(turn.model !== null)
-    // A name without a provider is one of its own.
+    // A model without a provider belongs to opencode itself.
     if (turn.model) expect(follows(list, '--model', `opencode/${turn.model}`)).toBe(true)
     expect(follows(argumentsOf(opencode, { ...turn, model: 'x/y' }), '--model', 'x/y')).toBe(true)
   }))

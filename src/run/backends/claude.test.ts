@@ -112,7 +112,7 @@ test('the end of an unrequested turn does not end ours, with and without ids on 
     { ...says('yes'), ...stamp },
     { ...result, result: 'yes', ...stamp },
   )
-  // An older one only says again what it was told.
+  // An older version only echoes the message.
   const echoed = hear(createReading()(own), ...unasked, { type: 'user', uuid: own, isReplay: true }, says('yes'), {
     ...result,
     result: 'yes',
@@ -122,7 +122,7 @@ test('the end of an unrequested turn does not end ours, with and without ids on 
     expect(events.filter(({ type }) => type === 'ended')).toMatchObject([{ ok: true, text: 'yes' }])
     expect(events.filter(({ type }) => type === 'trouble')).toHaveLength(1)
   }
-  // One that took our message along is ours.
+  // A turn that includes our message is ours.
   const folded = { ...result, ...stamp, user_message_uuids: ['other', own], origin: { kind: 'task-notification' } }
   expect(hear(createReading()(own), folded).at(-1)).toMatchObject({ type: 'ended', ok: true })
   const others = { ...result, user_message_uuid: 'other', user_message_uuids: ['other'] }

@@ -208,7 +208,7 @@ test('of the unused threads, the least recently used are unloaded', async () => 
   threads.trim(new Set(['a']))
   const left = () => asked.flatMap(([method, { threadId }]) => (method === 'thread/unsubscribe' ? [threadId] : []))
   await expect.poll(left).toEqual(['c', 'd'])
-  // What is loaded still is not loaded again, what has left is.
+  // Loaded threads are not loaded again, unloaded ones are.
   asked.length = 0
   for (const id of ['a', 'b', 'c']) await load(id)
   expect(asked.map(([method, { threadId }]) => [method, threadId])).toEqual([['thread/resume', 'c']])

@@ -47,7 +47,7 @@ describe('its policy', () => {
     }
   })
 
-  /** The tools that are there as a whole. */
+  /** The tools that are allowed completely. */
   const tools = (given: Partial<Turn>) =>
     rules(given)
       .flatMap(rule => (Array.isArray(rule.toolName) && rule.decision === 'allow' ? rule.toolName : []))
@@ -104,7 +104,7 @@ describe('its policy', () => {
 describe('its MCP servers', () => {
   const local: McpServer = { name: 'gw', command: 'serve', args: ['$HOME'], env: { KEY: 'pa$$word${HOME}' } }
   const remote: McpServer = { name: 'far', url: 'https://example.com/$x', headers: { Authorization: 'Bearer $t' } }
-  /** As gemini replaces variables in its settings, and then once more in what it hands to a server. */
+  /** Like gemini, which substitutes variables in its settings, and then again in what it passes to a server. */
   const inSettings = (text: string) =>
     text.replace(/\$(?:(\w+)|{([^}]+?)(?::-([^}]*))?})/g, (all, one, two, or) =>
       (one || two) === 'HOME' ? '/home/user' : (or ?? all),
@@ -168,7 +168,7 @@ describe('a turn over ACP', () => {
     [-32000, 'Authentication required.', 'not-logged-in'],
     [429, 'Rate limit exceeded. Try again later.', 'rate-limited'],
     [500, 'server error', 'overloaded'],
-    // Not `crashed`: it would cost all others their process.
+    // Not `crashed`, which would end the process of all other conversations.
     [-32603, 'Internal error', 'refused'],
   ])('that is answered with the error %i', (code, message, why) =>
     expect(readTurn('s').answer({ ok: false, code, message, data: {} })).toMatchObject([{ ok: false, why }]),
@@ -184,7 +184,7 @@ describe('a turn over ACP', () => {
   })
 })
 
-/** The real one, since gemini looks at it too; nothing here waits for it. */
+/** The real clock, because gemini reads it too; nothing here waits for it. */
 const clock: Clock = {
   now: () => Date.now(),
   sleep: (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve())),

@@ -1,4 +1,4 @@
-// The gateway's own tools in an opencode that stays up: a server for each key, few of them idle.
+// The gateway's own tools in a warm opencode: one server per key, and few idle ones.
 import { expect, test } from 'vitest'
 import { type Json, object, string } from '../json.ts'
 import { turnWith } from '../turn.fixture.ts'

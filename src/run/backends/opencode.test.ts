@@ -1,4 +1,4 @@
-// What is OpenCode's alone: which tools its rules leave, what it cannot promise, and its events.
+// What is specific to opencode: tools as rules, limits that it cannot enforce, and its events.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
@@ -113,7 +113,7 @@ describe('the events of a turn', () => {
     ].flatMap(event => reader.read(event))
     expect(told(events)).toBe('one two three\n\nfour')
     expect(reader.answer([])).toEqual({ type: 'ended', ok: true, text: 'one two three\n\nfour', last: 'four' })
-    // A reply that overtakes its last events knows better.
+    // A reply that arrives before its last events takes precedence.
     expect(reader.answer([{ id: 'd', type: 'text', text: 'four five' }])).toMatchObject({ last: 'four five' })
   })
 
@@ -229,7 +229,7 @@ describe('a server that stays up', () => {
     closing = []
   })
 
-  /** Answers calls as told to; a prompt that is not answered is so when it is broken off. */
+  /** Answers calls by script; an unanswered prompt is answered when it is aborted. */
   async function open(answers: Readonly<Record<string, Json>>, permission: 'once' | 'reject' = 'reject') {
     const calls: string[] = []
     let stream: ServerResponse | null = null

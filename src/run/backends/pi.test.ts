@@ -1,4 +1,4 @@
-// What of pi the contract does not reach: which tools it gets, what it is told apart from the words, and its refusals.
+// What is specific to pi: its tools, its input besides the prompt, and its refusals.
 import { expect, test } from 'vitest'
 import type { Turn } from '../../base/agent.ts'
 import { turnWith } from '../turn.fixture.ts'

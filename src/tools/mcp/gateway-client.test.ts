@@ -1,4 +1,4 @@
-// The gateway as the bridge sees it: what is asked of it, and every way in which it may fail to answer.
+// The bridge's client of the gateway: its requests, and every kind of failure.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'

@@ -20,7 +20,7 @@ async function run(args: readonly string[], ports: Partial<CliPorts> = {}, termi
   return { code, out: terminal.out(), err: terminal.err() }
 }
 
-/** A gateway that runs is asked; one that does not is opened, and closed again. */
+/** With a running gateway over its API; otherwise the stores are opened and closed again. */
 const ways = {
   async running(admin: Admin) {
     const { url } = await open({ admin: admin })
@@ -253,7 +253,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     expect(plain).toEqual([
       'ID  WHEN                      FILE       BY                        CONVERSATION  STATE',
       '7   Mon 2026-11-16 09:00 CET  memory.md  the agent for discord:66  discord:7     waits for you',
-      '6   Mon 2026-11-16 09:00 CET  memory.md  the agent for the owner   discord:7     stands',
+      '6   Mon 2026-11-16 09:00 CET  memory.md  the agent for the owner   discord:7     in effect',
       '5   Mon 2026-11-16 09:00 CET  memory.md  hand                      -             undone',
       '',
       'Decide with: npx aetheel memory approve ID, or: npx aetheel memory deny ID',

@@ -15,7 +15,7 @@ async function scriptFor(shell: string): Promise<string> {
   return terminal.out()
 }
 
-/** What bash offers behind these words, the last of which is being typed. */
+/** What bash offers after these words, the last of which is incomplete. */
 async function offered(words: readonly string[], cwd = '/'): Promise<readonly string[]> {
   const program = `${await scriptFor('bash')}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
@@ -39,7 +39,7 @@ test('bash completes commands and subcommands', async () => {
 test('bash completes the options of a command and the global options', async () => {
   expect(await offered(['status', '--'])).toEqual(['--json', '--help', '--config-dir'])
   expect(await offered(['cron', 'add', '--s'])).toEqual(['--skip-if-unchanged'])
-  // No command is start.
+  // Without a command, `start` is meant.
   expect(await offered(['--mo'])).toEqual(['--model'])
 })
 
@@ -68,7 +68,7 @@ test('pressing TAB starts no process', async () => {
 
 const installed = (shell: string) => spawnSync(shell, ['--version']).status === 0
 
-/** Lines with the cursor at their end, and what a shell has to offer there. */
+/** Command lines with the cursor at the end, and the completions there. */
 const lines: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ['aetheel cr', ['cron']],
   ['aetheel cron ', ['add', 'help', 'list', 'pause', 'remove', 'resume', 'run']],
@@ -100,7 +100,7 @@ test.skipIf(!installed('fish'))(
   },
 )
 
-// What `compadd` is given is written down, at a terminal of its own.
+// The arguments of `compadd` are recorded, on a separate terminal.
 const zshProbe = (script: string, out: string, asked: readonly string[]) => `
 zmodload zsh/zpty
 zpty shell zsh -f -i

@@ -1,4 +1,4 @@
-// `aetheel doctor` on paper and on a terminal.
+// `aetheel doctor` in a pipe and on a terminal.
 import { expect, test } from 'vitest'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'

@@ -1,4 +1,4 @@
-// Rows for people, on wide and narrow terminals and on none.
+// Tables on wide and narrow terminals and in a pipe.
 import { expect, test } from 'vitest'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
 import { table } from './gateway-client.ts'

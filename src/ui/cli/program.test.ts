@@ -48,7 +48,7 @@ const good: ConfigReport = {
   ],
 }
 
-/** Each command of the program with the words that call it, also those that only have others below them. */
+/** Each command with the words that call it, including those that only have subcommands. */
 function all(command: Command, path: readonly string[] = []): (readonly [string, readonly string[], Command])[] {
   const below = command.commands.flatMap(one => all(one, [...path, one.name()]))
   return [[path.join(' ') || 'aetheel alone', path, command], ...below]

@@ -1,4 +1,4 @@
-// Files over HTTP: bounded on the way in, and harmless on the way out whatever is in them.
+// Files over HTTP: limited when uploaded, and harmless when downloaded, whatever they contain.
 import { afterEach, expect, test } from 'vitest'
 import type { AttachmentsAdmin, Upload } from '../../base/attachments.ts'
 import { bearer, closeAll, open, raw, token } from './server.rig.ts'
@@ -123,6 +123,6 @@ test('a file that grows while it is sent ends at its announced length, and one t
   const more = await rig({ 'a.txt': 'begin HTTP/1.1 200 OK' }, 16)
   expect(await raw(more.port, `${ask}Connection: close\r\n\r\n`)).toMatch(/\r\n\r\nbegin$/)
   const less = await rig({ 'a.txt': 'begin' }, -3)
-  // And not when the connection has been idle for too long: it may be for longer than this test.
+  // And not only by the idle timeout, which may be longer than this test.
   await raw(less.port, `${ask}\r\n`)
 })

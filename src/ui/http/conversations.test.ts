@@ -1,4 +1,4 @@
-// The past of WebChat over HTTP: what is asked for, and what makes no sense.
+// WebChat's history over HTTP: valid and invalid requests.
 import { afterEach, expect, test } from 'vitest'
 import type { ConversationList } from '../../base/conversations.ts'
 import { bearer, closeAll, open } from './server.rig.ts'

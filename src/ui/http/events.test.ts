@@ -1,4 +1,4 @@
-// The owner's window over HTTP: the live stream with everybody who may listen to it, and the pages behind it.
+// Mission Control over HTTP: the live stream, who may listen to it, and the data of the pages.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { fakeMission, someEvent } from '../../../test/fakes/mission.ts'
@@ -11,7 +11,7 @@ afterEach(async () => {
   await closeAll()
 })
 
-/** Listens as a browser does, with what came so far as blocks of lines. */
+/** Listens like a browser; what arrived so far is in blocks of lines. */
 function listen(port: number, path = '/events', headers: Record<string, string> = {}) {
   let got = ''
   const socket = connectTcp(port, '127.0.0.1', () => {
@@ -67,7 +67,7 @@ test('a reconnecting listener gets the missed entries, and none twice', async ()
   listen(port)
   await until(() => mission.followers() === 1)
   for (const text of ['one', 'two', 'three']) mission.happen(text)
-  // These are still on their way to the first reader.
+  // These have not reached the first reader yet.
   const back = listen(port, '/events', { 'Last-Event-ID': '1' })
   const asked = listen(port, '/events?after=2')
   const fresh = listen(port)
@@ -89,7 +89,7 @@ test('entries trigger a status update, at most two per second', async () => {
     mission.happen('again')
     await new Promise(done => setTimeout(done, 20))
   }
-  // The second may follow the first at once, and then each its half second after the one before.
+  // The second may follow immediately; after that, each comes half a second after the previous one.
   expect(performance.now() - began).toBeGreaterThan(950)
   expect(reader.blocks('status')[0]).toEqual({ status: { ready: true }, running: [] })
 })

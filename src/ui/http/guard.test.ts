@@ -1,4 +1,4 @@
-// Who may ask: by Host, by Origin and by what browsers tell of where a request comes from.
+// Which requests are allowed: by Host, Origin and Sec-Fetch-Site.
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { createGuard } from './guard.ts'

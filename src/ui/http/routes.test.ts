@@ -1,4 +1,4 @@
-// Messages over HTTP: taken, refused, waited for.
+// Messages over HTTP: accepted, refused, waited for.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// The server as its clients see it: pages, guards, bytes no client should send, and its end.
+// The server as its clients see it: pages, guards, invalid bytes, and shutdown.
 import { createHash } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { bearer, client, closeAll, open, post, raw, token } from './server.rig.ts'

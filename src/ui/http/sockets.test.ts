@@ -1,4 +1,4 @@
-// WebSockets as their clients see them: who may join, what is too much, who is still there.
+// WebSockets as their clients see them: access, limits, and detection of dead peers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type WebSocket from 'ws'

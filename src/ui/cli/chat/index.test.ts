@@ -1,4 +1,4 @@
-// The whole of `aetheel chat`: what is said, and to whom.
+// `aetheel chat`: what is sent, and to which gateway.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { noPorts } from '../../../../test/fakes/ports.ts'

@@ -51,7 +51,7 @@ test('cut anywhere into growing drafts, a text is printed exactly once', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.array(fc.nat(200)), (text, cuts) => {
       const drafts = cuts.toSorted((a, b) => a - b).map(cut => text.slice(0, cut))
-      // One too many line ends than the text has would be one printed twice.
+      // More newlines than the text has would mean that a line was printed twice.
       expect(printed(drafts, text)).toBe(text.endsWith('\n') ? text : `${text}\n`)
     }),
     { numRuns: 300 },

@@ -1,4 +1,4 @@
-// A session at a terminal, key by key, against a real WebSocket server that follows a script.
+// An interactive session, key by key, with a scripted WebSocket server.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test, vi } from 'vitest'
@@ -14,7 +14,7 @@ const options = (to: { readonly at: Running }) => ({
 })
 
 const type = (terminal: FakeTerminal, keys: string) => terminal.stdin.write(keys)
-/** What stays on the screen, roughly: without the rows that were drawn over. */
+/** Roughly what stays on the screen, without overwritten rows. */
 const said = (terminal: FakeTerminal) => stripVTControlCharacters(terminal.out())
 
 test('a session answers line by line, shows when a message waits, and ends with /quit', async () => {
