@@ -92,7 +92,7 @@ async function converse(discord: FakeDiscord, count: number, synchronize: () => 
 const delay = (name: string, samples: readonly number[], most: number, ownStart?: number): Figure => ({
   name,
   value: `p50 ${ms(median(samples))}, p99 ${ms(percentile(samples, 0.99))} (${samples.length})`,
-  baseline: ownStart === undefined ? '' : `the CLI's own start, taken off: ${ms(ownStart)}`,
+  baseline: ownStart === undefined ? '' : `the CLI's own start, subtracted: ${ms(ownStart)}`,
   budget: `p50 ≤ ${most} ms`,
   ok: median(samples) <= most,
 })
@@ -119,7 +119,7 @@ async function memoryFigures(): Promise<readonly Figure[]> {
     }
     const more = found.map(({ small, large }) => large.fresh - small.fresh)
     return [
-      idle('Discord on: idle RSS, nothing said yet', 'fresh'),
+      idle('Discord on: idle RSS, no messages yet', 'fresh'),
       idle('Discord on: idle RSS, after one answer', 'spoken'),
       {
         name: `… more with ${whole(crowd.channels)} channels, ${whole(crowd.members)} members`,

@@ -147,7 +147,7 @@ async function toldFigures(): Promise<readonly Figure[]> {
     {
       name: 'frames for each move of 3,000 that wait',
       value: `${frames.toFixed(1)} (${whole(frames * moves)} in all)`,
-      baseline: `each told of each: ${whole(((3000 + 100) / 2) * moves)}`,
+      baseline: `each position on each move: ${whole(((3000 + 100) / 2) * moves)}`,
       budget: `≤ ${budgets.frames}`,
       ok: frames <= budgets.frames,
     },

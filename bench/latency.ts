@@ -26,7 +26,7 @@ export async function latencyFigures(): Promise<readonly Figure[]> {
       )
       const all = (which: keyof Delays) => together.flatMap(one => one[which])
       const ownStart = median(alone.ownStart)
-      const taken = `the CLI's own start, taken off: ${ms(ownStart)}`
+      const taken = `the CLI's own start, subtracted: ${ms(ownStart)}`
       const spawned = (samples: readonly number[]) => samples.map(sample => sample - ownStart)
       return [
         row('accepted to CLI spawned', spawned(alone.toFirst), taken, true),

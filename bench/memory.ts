@@ -27,7 +27,7 @@ export async function memoryFigures(): Promise<readonly Figure[]> {
           budget: `≤ ${budget}×`,
           ok: value / nothing <= budget,
         })
-        return [row('idle RSS, nothing said yet', fresh), row('idle RSS, after one answer', spoken)]
+        return [row('idle RSS, no messages yet', fresh), row('idle RSS, after one answer', spoken)]
       }),
     )
   } finally {

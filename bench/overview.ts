@@ -94,7 +94,7 @@ async function onTheWire({ url }: Gateway): Promise<Figure> {
     bare.push(other)
   }
   return {
-    name: '/api/overview, with the same past',
+    name: '/api/overview, with the same data',
     value: `p50 ${ms(median(overview))}, p95 ${ms(percentile(overview, 0.95))} = ${times(median(overview) / median(bare))}`,
     baseline: `/healthz: ${ms(median(bare))}`,
     budget: '',

@@ -47,14 +47,14 @@ export async function searchFigures(): Promise<readonly Figure[]> {
         ok: found / plain <= budgets.search && found <= budgets.searchMs,
       },
       {
-        name: '… their index made, in processor time',
+        name: '… building the index, in processor time',
         value: `${ms(made)} = ${times(made / oneScan)}`,
         baseline: `plain scan: ${ms(oneScan)}`,
         budget: `≤ ${budgets.made}×`,
         ok: made / oneScan <= budgets.made,
       },
       {
-        name: '… looked over, nothing new',
+        name: '… checking for changes, none found',
         value: `${ms(again)} = ${times(again / oneScan)}`,
         baseline: `plain scan: ${ms(oneScan)}`,
         budget: '',

@@ -30,7 +30,7 @@ export async function sseFigures(): Promise<readonly Figure[]> {
     const took = median(broadcasts)
     return [
       {
-        name: `telling ${pages.toLocaleString('en-US')} pages, in processor time`,
+        name: `updating ${pages.toLocaleString('en-US')} pages, in processor time`,
         value: `${ms(took)} (p95 ${ms(percentile(broadcasts, 0.95))}) = ${times(took / median(writes))}`,
         baseline: `bare sockets: ${ms(median(writes))}`,
         budget: `≤ ${budgetMs} ms`,

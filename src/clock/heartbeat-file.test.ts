@@ -93,7 +93,7 @@ test.each([
   ['Interval: 1800\nInstruction: x\nSkip-if-unchanged: url file:///etc/passwd', 'http://'],
   ['Interval: 1800\nInstruction: x\nSkip-if-unchanged: notes.md', 'file notes.md'],
   ['Interval: 1800\nInstruction: x\nChannel: a\u202eb', 'visible'],
-])('not usable: %j; the others still count', async (body, hint) => {
+])('not usable: %j; the others still apply', async (body, hint) => {
   const { jobs, troubles } = await readHeartbeats(
     `## Every 5 minutes\n- a\n\n## bad\n${body}\n\n## good\nInterval: 60\nInstruction: b\n`,
   )

@@ -89,7 +89,7 @@ test('notifications arrive in order; requests are answered or refused', async ()
   ])
 })
 
-test.each([true, false])('the version is written if it is wanted: %s', async versioned => {
+test.each([true, false])('the version field is optional: %s', async versioned => {
   const { rpc, notifications } = open(
     `say({ method: 'heard', params: line }); if (line.id) say({ id: line.id, result: {} })`,
     {

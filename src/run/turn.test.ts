@@ -203,7 +203,7 @@ describe('when another backend can take over', () => {
   ]
 
   test.each(['rate-limited', 'not-logged-in', 'not-installed'] as const)(
-    '%s moves the turn on, with the history handed over, and the person is told',
+    'after %s another backend takes over with the history, and the person is notified',
     async why => {
       const other = standBy('other', () => answer('from the other', 'o-1'))
       const { take, ends, sessions, signals } = createTestTurns(() => [failure(why, { until: now + 60_000 })], {
@@ -230,7 +230,7 @@ describe('when another backend can take over', () => {
   })
 
   test.each(['not-logged-in', 'not-installed', 'overloaded', 'rate-limited'] as const)(
-    'whoever could not answer (%s) rests, longer each time, and is asked first again when it did',
+    'a backend that could not answer (%s) has a cooldown, longer each time, until it has answered again',
     async why => {
       let well = false
       const other = standBy('other', () => answer('from the other'))
@@ -398,7 +398,7 @@ describe('the outcome', () => {
   })
 
   test.each(['overloaded', 'rate-limited', 'crashed'] as const)(
-    '%s passes by itself: put off with growing pauses, three times',
+    '%s is temporary: retried three times, with growing pauses',
     async why => {
       for (const [retries, seconds] of [
         [0, 5],
@@ -428,7 +428,7 @@ describe('the outcome', () => {
   })
 
   test.each(['not-installed', 'not-logged-in', 'refused', 'max-turns', 'unreadable', 'timed-out'] as const)(
-    '%s is told at once',
+    '%s is reported immediately',
     async why => {
       const { take } = createTestTurns(() => [failure(why)])
       expect(await take(taken(), never)).toMatchObject({ type: 'failed', why })

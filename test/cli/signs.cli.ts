@@ -142,7 +142,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
 
   test.each(['refuses', 'hangs up'] as const)(
-    'has a message once when the service %s and is asked again',
+    'has a message once in its session when the service %s and the turn is retried',
     async how => {
       const { take } = createTestTurns(() => [], {
         backend,

@@ -317,7 +317,7 @@ export function holdBackends(way: Way): void {
 
 export function holdWhatStaysUp(): void {
   describe.each([...dialects.filter(dialect => dialect.warm).map(dialect => dialect.name), claudeSdk])(
-    'the CLI backend %s stays up',
+    'the CLI backend %s stays running',
     name => {
       const begun = () => journal().filter(entry => entry.what === 'begin')
       const pidOf = (prompt: string) => begun().findLast(entry => entry.prompt.includes(prompt))?.pid

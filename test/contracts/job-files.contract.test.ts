@@ -49,7 +49,7 @@ describe('edited by somebody else', () => {
     expect(work.fired('a')).toEqual(['2026-11-16T12:01:00.000Z'])
   })
 
-  test.each(['saved in place', 'saved by a rename'])('the watch itself sees it: %s', async how => {
+  test.each(['saved in place', 'saved by a rename'])('the file watch notices it: %s', async how => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '1 12 * * *')))
     await work.start({ lookMs: day })

@@ -82,7 +82,7 @@ describe('firing', () => {
   test.each([
     ['changed', cronFile(cron('a', '0 9 * * *', 'Skip-if-unchanged: command look', 'Channel: 7'))],
     ['removed', cronFile(cron('b', '0 0 1 1 *'))],
-  ])('a job that was %s while its check ran does not fire as it was', async (_, edited) => {
+  ])('a job that was %s during its check does not fire with its old definition', async (_, edited) => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
     await work.write('agents.md', cronFile(cron('a', '0 9 * * *', 'Skip-if-unchanged: command look')))
     const { jobs } = await work.start({

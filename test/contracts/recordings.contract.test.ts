@@ -109,7 +109,7 @@ const recorded = new Map(dialects.map(({ name }) => [name, readRecordings(name)]
 const recordingsOf = (cli: string) => recorded.get(cli) ?? []
 const successOf = (cli: string) => recordingsOf(cli).findLast(({ run }) => run.case === 'success')!
 
-describe.each(dialects.map(({ name }) => name))('what the real %s said', cli => {
+describe.each(dialects.map(({ name }) => name))('the recordings of the real %s', cli => {
   test.each(cases)('%s has been recorded', wanted => {
     expect(recordingsOf(cli).map(({ run }) => run.case)).toContain(wanted)
   })
@@ -166,7 +166,7 @@ test('a program that ignores SIGTERM, or leaves a process in another group, is g
   expect(ours()).toEqual([])
 })
 
-describe.each(dialects)('the reader of $name, given what was recorded but spoilt', dialect => {
+describe.each(dialects)('the reader of $name, with corrupted recordings', dialect => {
   const spoilt = fc
     .record({
       recording: fc.constantFrom(...recordingsOf(dialect.name)),

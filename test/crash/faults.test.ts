@@ -6,7 +6,7 @@ import { applies, faults } from './faults.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test.each(Object.entries(faults))('the fault fits the code, and its test exists: %s', (_, fault) => {
+test.each(Object.entries(faults))('the fault applies to the code, and its test exists: %s', (_, fault) => {
   expect(applies(fault)).toBe(true)
   if (!fault.noticedBy) return
   const { test: file, name } = fault.noticedBy

@@ -58,7 +58,7 @@ test('connections beyond the descriptor limit are refused, and existing ones are
 })
 
 test.each(['true', 'false'])(
-  'with none at all messages wait, without an attempt less (BACKEND_WARM=%s)',
+  'without any descriptors messages wait and lose no attempt (BACKEND_WARM=%s)',
   async warm => {
     gateway = await startGateway(home, { BACKEND_WARM: warm })
     const client = await connect(gateway.url, 'room')

@@ -228,7 +228,7 @@ test('files that are too large are left out and named; the answer itself is not,
   expect(short).toMatchObject({ content: 'short\n-# Not sent: big.bin', attachments: [] })
 })
 
-test.each([false, true])('nothing pings, new, edited, or to a command (for them alone: %s)', async privately => {
+test.each([false, true])('nothing pings: new messages, edits, answers to commands (private: %s)', async privately => {
   const { discord, post, asked } = await setup()
   const bot = openBot(discord)
   onTestFinished(() => bot.stop())

@@ -96,7 +96,7 @@ describe('a session is resumed with the flags of each CLI; without a session the
 })
 
 test.each(dialects.map(dialect => dialect.name))(
-  '%s gets the words by stdin and by file, never on its command line',
+  '%s gets the prompt by stdin and the system prompt by file, never on its command line',
   name => {
     const dialect = dialects.find(one => one.name === name)!
     law(turns, turn => {

@@ -165,7 +165,7 @@ test.each([
     'export const query = () => ({ async *[Symbol.asyncIterator]() { throw new Error("not today") } })',
     'not today',
   ],
-])('an SDK that %s is an end, not a throw', async (_, code, told) => {
+])('an SDK that %s ends the run instead of throwing', async (_, code, told) => {
   const sdkPath = installIn(join(home, 'node_modules'), code)
   expect(await last(open({ sdkPath }).run(turn(), never))).toMatchObject({
     ok: false,

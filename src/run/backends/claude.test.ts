@@ -62,13 +62,13 @@ test('usage is the total of the session over all models, with its cost', () => {
     opus: { inputTokens: 100, outputTokens: 10, cacheReadInputTokens: 1000, cacheCreationInputTokens: 20 },
     haiku: { inputTokens: 5, outputTokens: 1 },
   }
-  const told = used(hear(createReading()(), { ...result, modelUsage: models, total_cost_usd: 0.5 }))
-  expect(told).toMatchObject({ of: 'session', usage: { inputTokens: 1125, outputTokens: 11, costUsd: 0.5 } })
+  const reported = used(hear(createReading()(), { ...result, modelUsage: models, total_cost_usd: 0.5 }))
+  expect(reported).toMatchObject({ of: 'session', usage: { inputTokens: 1125, outputTokens: 11, costUsd: 0.5 } })
 })
 
 test('an older version reports the tokens of the turn, but no cost', () => {
-  const told = used(hear(createReading()(), { ...result, total_cost_usd: 0.5 }))
-  expect(told).toMatchObject({ of: 'turn', usage: { inputTokens: 3, outputTokens: 4, costUsd: null } })
+  const reported = used(hear(createReading()(), { ...result, total_cost_usd: 0.5 }))
+  expect(reported).toMatchObject({ of: 'turn', usage: { inputTokens: 3, outputTokens: 4, costUsd: null } })
   expect(used(hear(createReading()(), { ...result, modelUsage: {} }))).toBeUndefined()
 })
 

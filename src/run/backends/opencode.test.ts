@@ -299,7 +299,7 @@ describe('a server that stays up', () => {
   })
 
   test.each(['once', 'reject'] as const)(
-    'what it asks leave for is answered with %s, a question with no',
+    'a permission request is answered with %s, and a question is refused',
     async reply => {
       const { calls, emit } = await open(usual, reply)
       emit({ type: 'permission.asked', properties: { id: 'per_1', sessionID: 'ses_of_a_helper' } })

@@ -96,7 +96,7 @@ const anything: fc.Arbitrary<PastMessage> = fc.record({
 })
 
 // Feature: multi-cli-backend, Property 6: Output parsing extracts correct fields
-describe.each(dialects)('what $name prints', dialect => {
+describe.each(dialects)('the output of $name', dialect => {
   const law = (wanted: Case, holds: (events: readonly AgentEvent[], said: PastMessage) => void) => {
     const recordings = readRecordings(dialect.name).filter(({ run }) => run.case === wanted)
     expect(recordings, `${dialect.name} has no recording of ${wanted}`).not.toEqual([])

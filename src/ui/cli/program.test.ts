@@ -69,7 +69,7 @@ test.each(commands)('the help of "%s" has a description and examples that name i
 const withoutData = ['start', 'completion', 'config edit']
 
 test.each(commands.filter(([, , { commands: below }]) => below.length === 0))(
-  '"%s" prints for programs as well, refuses what it does not know, and says so in words',
+  '"%s" has --json, and refuses unknown options with an explanation',
   async (name, path, command) => {
     const json = command.options.some(({ long }) => long === '--json')
     expect(json).toBe(!withoutData.includes(name))
