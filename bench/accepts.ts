@@ -1,4 +1,4 @@
-// How many messages a second reach the disk and are told so, with a hundred sockets that each wait for their answer.
+// How many messages per second are stored and acknowledged, with a hundred sockets that each wait for the previous one.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,7 +12,7 @@ const warmUpMs = 1000
 const measuredMs = 4000
 const budget = 3000
 
-/** One turn that never ends, so that nothing but accepting is done. */
+/** One turn that never ends, so that the gateway only accepts. */
 const env = {
   ...fastAgent,
   BUSY: 'queue',
@@ -67,7 +67,7 @@ async function flood(gateway: Gateway): Promise<{ perSecond: number; accepted: n
   return { perSecond, accepted }
 }
 
-/** The plain way: a table of the same shape on the same disk, every insert its own commit. */
+/** The simple approach: a table of the same shape on the same disk, with one commit per insert. */
 async function commitsPerSecond(home: Home): Promise<number> {
   const file = join(home.dir, 'baseline.db')
   const db = new DatabaseSync(file)

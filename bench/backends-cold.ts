@@ -1,4 +1,4 @@
-// One process per turn: the CLI alone, and through the gateway with a shim in front of it that notes when what happened.
+// One process per turn: the CLI alone, and through the gateway with a shim in front of it that records times.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,11 +16,11 @@ const rounds = { least: 7, most: 15, forMs: 15_000 }
 export interface Cold {
   readonly alone: readonly number[]
   readonly through: readonly number[]
-  /** What the gateway adds, taken inside of each turn. */
+  /** What the gateway adds, measured within each turn. */
   readonly added: readonly number[]
 }
 
-/** One after the other in turn, so that a busy machine is busy for both; the first of each begins the session and does not count. */
+/** Alternating, so that a busy machine affects both; the first of each starts the session and does not count. */
 export async function measureCold(stage: Stage, dialect: Dialect | null, readAs: Dialect): Promise<Cold> {
   const notes = openNotes(join(stage.home.dir, 'notes'))
   const shimmed = { BENCH_NOTES: notes.file, BENCH_PROGRAM: stage.program }
@@ -51,7 +51,7 @@ export async function measureCold(stage: Stage, dialect: Dialect | null, readAs:
       starts.push(start)
     }
     await chat.close()
-    // Single starts vary more than they tell.
+    // Single starts vary too much to be meaningful.
     const start = median(starts)
     const beside = dialect ? start : median(alone.map(one => one.beside))
     return {
@@ -63,9 +63,9 @@ export async function measureCold(stage: Stage, dialect: Dialect | null, readAs:
 }
 
 interface Turned {
-  /** Without what the shim takes to start the CLI. */
+  /** Without the time that the shim needs to start the CLI. */
   readonly ms: number
-  /** What went by before the shim's first instruction and after the CLI's last line. */
+  /** The time before the shim's first instruction and after the CLI's last line. */
   readonly beside: number
 }
 
@@ -74,7 +74,7 @@ const between = (began: number, end: number, { first, started, last }: Moments):
   beside: first - began + (end - last),
 })
 
-/** The program itself, exactly as the gateway starts it, until it says that it is done, or leaves. */
+/** The program itself, exactly as the gateway starts it, until it reports its end or exits. */
 function spawned(stage: Stage, dialect: Dialect): () => Promise<Turned> {
   const inherited = inheritedBy(dialect, stage)
   let session: Turn['session'] = dialect.takesSessionIds ? { id: crypto.randomUUID(), resume: false } : null
@@ -92,7 +92,7 @@ function spawned(stage: Stage, dialect: Dialect): () => Promise<Turned> {
     let said = ''
     const began = performance.now()
     const child = spawn(stage.program, args, { cwd: turn.workingDir, env, detached: true })
-    // Not longer than the gateway would wait, and not after the benchmark.
+    // Not longer than the gateway would wait, and not beyond the benchmark.
     const kill = () => child.kill('SIGKILL')
     const patience = setTimeout(kill, stage.config.query.timeoutMs)
     process.on('exit', kill)
@@ -126,7 +126,7 @@ function spawned(stage: Stage, dialect: Dialect): () => Promise<Turned> {
   }
 }
 
-/** What is no program of its own is asked without a gateway, with the same shim in front of what it starts. */
+/** For a backend that is not a program (the SDK): without a gateway, with the same shim in front of what it starts. */
 function asked(
   stage: Stage,
   shimmed: Readonly<Record<string, string>>,
@@ -173,12 +173,12 @@ interface Moments {
 interface Notes {
   readonly file: string
   clear(): void
-  /** As times of performance.now(). Waits until the program has left. Without a reader, its leaving is the last that counts. */
+  /** As times of performance.now(). Waits until the program has exited. Without a reader, its exit is the end. */
   read(reader: Reader | null): Promise<Moments>
 }
 
 function openNotes(file: string): Notes {
-  // Both count on the same clock, from another beginning. To be put aside in between makes it smaller, hence the largest.
+  // Both use the same clock with another origin. Being preempted in between makes the difference smaller, so the largest one is used.
   const behind = Math.max(
     ...Array.from({ length: 1000 }, () => Number(process.hrtime.bigint()) / 1e6 - performance.now()),
   )

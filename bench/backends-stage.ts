@@ -1,4 +1,4 @@
-// What the measurements of a real CLI stand on: a home of its own, a model that answers at once, and the turn as the gateway makes it.
+// The setup for measuring a real CLI: its own home, a model that answers immediately, and the turn as the gateway builds it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -23,9 +23,9 @@ export interface Stage {
   readonly config: Config
   /** For the gateway. */
   readonly env: Readonly<Record<string, string>>
-  /** What our own process module makes backends of, outside of a gateway. */
+  /** The parts of a backend, outside a gateway. */
   readonly parts: Omit<BackendParts, 'pool'>
-  /** As the gateway asks for it in steady state: nothing but the words is said in the prompt. */
+  /** As in steady state: the prompt is only the text. */
   turn(session: Turn['session']): Turn
   /** A folder for one run. */
   folder(): Promise<string>
@@ -35,7 +35,7 @@ export const words = 'What was it that I said?'
 
 export type Name = Cli | 'claude-sdk'
 
-/** What is needed to start it: the program, and for the SDK the package around it. */
+/** What is needed to start it: the program, and for the SDK its package. */
 export interface Installed {
   readonly program: string
   readonly env: Readonly<Record<string, string>>
@@ -50,14 +50,14 @@ export function install(name: Name): Installed | { readonly why: string } {
   return program ? { program, env: { AGENT_SDK_PATH: sdk } } : { why: 'the SDK came without its claude' }
 }
 
-/** `home` as a first start leaves it. */
+/** `home` after a first start. */
 export async function setStage(name: Name, installed: Installed, home: Home, model: string): Promise<Stage> {
   const { program } = installed
   const settings = setups[name === 'claude-sdk' ? 'claude' : name]
   const env = {
     AGENT_BACKEND: name,
     BACKEND_CLI_PATH: program,
-    // What hangs is to be told soon.
+    // A hanging CLI should be reported soon.
     QUERY_TIMEOUT_MS: '60000',
     ...installed.env,
     ...settings(home.dir, model),
@@ -97,7 +97,7 @@ export async function setStage(name: Name, installed: Installed, home: Home, mod
   }
 }
 
-/** With two conversations, its tidying up takes the one for broken that went on in a later minute than it began, and removes it. */
+/** With two conversations, its clean-up mistakes one that continued in a later minute for broken, and removes it. */
 async function keepSessions(settings: string): Promise<void> {
   const known = JSON.parse(await readFile(settings, 'utf8'))
   await writeFile(settings, JSON.stringify({ ...known, general: { sessionRetention: { enabled: false } } }))
@@ -107,7 +107,7 @@ async function keepSessions(settings: string): Promise<void> {
 export const inheritedBy = (dialect: Dialect, { parts, program }: Stage) =>
   childEnvironment(dialect, { ...parts, program, pool: null })
 
-/** The files that the gateway lays out for a run. */
+/** The files that the gateway writes for a run. */
 export async function furnish(
   dialect: Dialect,
   turn: Turn,
@@ -118,7 +118,7 @@ export async function furnish(
   for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
 }
 
-/** A process of its own, so that it takes no time of whoever measures. */
+/** A separate process, so that it does not take CPU time from the measurement. */
 export async function withModel<T>(dir: string, use: (url: string) => Promise<T>): Promise<T> {
   const installed = installModel()
   if ('why' in installed) throw new Error(installed.why)

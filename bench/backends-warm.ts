@@ -1,4 +1,4 @@
-// A CLI that stays up: its own turn, spoken to without a gateway, and the same through the gateway; and what the pool takes.
+// A CLI that stays running: a turn without a gateway, the same through the gateway, and the memory of the pool.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Backend, Turn } from '../src/base/agent.ts'
@@ -20,7 +20,7 @@ const conversations = 3
 export interface Warmth {
   readonly own: readonly number[]
   readonly through: readonly number[]
-  /** With three conversations up. */
+  /** With three conversations. */
   readonly pool: { readonly processes: number; readonly megabytes: number }
 }
 
@@ -37,7 +37,7 @@ export async function measureWarm(stage: Stage, dialect: Dialect | null): Promis
       const take = async (turn: () => Promise<number>, into: number[], count: number) => {
         for (let i = 0; i < count; i++) {
           into.push(await turn())
-          // In which the gateway does what nobody waits for.
+          // Time for work of the gateway that nobody waits for.
           await pause(5)
         }
       }
@@ -62,7 +62,7 @@ export async function measureWarm(stage: Stage, dialect: Dialect | null): Promis
   })
 }
 
-/** Of everything that is marked as this gateway's: those that it has started itself are the processes of the pool. */
+/** Of all processes tagged as this gateway's, its direct children are those of the pool. */
 function poolOf({ home }: Stage, gateway: number): Warmth['pool'] {
   const marked = withEnvironment(`${runTag}=${join(home.configDir, '.aetheel', 'runs')}/`)
   const roots = marked.map(({ pid }) => pid).filter(pid => parentOf(pid) === gateway)
@@ -77,7 +77,7 @@ interface Own {
   close(): Promise<void>
 }
 
-/** A turn in the CLI's own words: the line that begins one in a session that is open, and whether a line ends it. */
+/** A turn in the CLI's protocol: the line that starts one in an open session, and whether a line ends it. */
 interface Wire {
   begin(session: string): Json
   ends(line: Json, session: string): boolean
@@ -112,8 +112,8 @@ const wires: Readonly<Record<string, Wire>> = {
 }
 
 /**
- * Opened by our own dialect, so that it has the same arguments, settings and session; then spoken to line by line, past the
- * dialect. Where a turn is not a line (opencode), it is the dialect's own turn.
+ * Opened by our own dialect, so that it has the same arguments, settings and session; then driven line by line, bypassing the
+ * dialect. If a turn is not a line (opencode), the dialect's own turn is used.
  */
 async function openOwn(stage: Stage, dialect: Dialect): Promise<Own> {
   if (!dialect.warm) throw new Error(`${dialect.name} does not stay up`)
@@ -156,7 +156,7 @@ const speakTo = ({ child, listen }: Overheard, wire: Wire, session: string) =>
     child.send(line)
   })
 
-/** What is no dialect is asked as the gateway asks it. */
+/** A backend without a dialect is run as the gateway runs it. */
 async function openAsked(stage: Stage): Promise<Own> {
   const rules = stage.config.views.warm
   if (!rules) throw new Error('it does not stay up in this configuration')
@@ -168,7 +168,7 @@ async function openAsked(stage: Stage): Promise<Own> {
   return { turn: askInTurn(backend.run, turn).turn, close: () => pool.close() }
 }
 
-/** Turn after turn of one session, each from the call to the end that is told. */
+/** Turn after turn of one session, each from the call to its `ended` event. */
 function askInTurn(run: Backend['run'], first: Turn) {
   let next = first
   const turn = async (): Promise<number> => {
@@ -190,7 +190,7 @@ interface Overheard {
   listen(to: (line: string) => void): void
 }
 
-/** Reads along: each line is heard here first, whether or not somebody asks for the next one. */
+/** Sees each line first, whether or not somebody asks for the next one. */
 function overhear(child: RunningProcess): Overheard {
   let hear: (line: string) => void = () => undefined
   let ready: string[] = []

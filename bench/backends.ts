@@ -1,4 +1,4 @@
-// Each real CLI, cold and warm, alone and through the gateway, against a model that answers at once.
+// Each real CLI, cold and warm, alone and through the gateway, with a model that answers immediately.
 import type { Dialect } from '../src/run/cli.ts'
 import { dialects, killEverything } from '../src/run/index.ts'
 import { clis } from '../test/cli/install.ts'
@@ -29,7 +29,7 @@ export const backendHeadings = [
 ]
 
 export async function backendFigures(): Promise<readonly BackendFigure[]> {
-  // A benchmark that is interrupted takes what it has started along.
+  // An interrupted benchmark ends what it has started.
   process.on('exit', killEverything)
   const rows: BackendFigure[] = []
   for (const name of [...clis, 'claude-sdk'] as const) rows.push(await rowOf(name))

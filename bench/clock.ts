@@ -1,10 +1,10 @@
-// Times that stand-in.sh tells, as times of performance.now(): so that they can be compared with our own.
+// Converts the times that stand-in.sh reports to times of performance.now(), so that they can be compared with our own.
 import { spawn } from 'node:child_process'
 import { standIn } from './rig.ts'
 
 /**
- * When performance.now() was 0, in milliseconds since the epoch. Date.now() has no fraction, so it is caught at the
- * moment it moves on; to be put aside in that moment makes the answer smaller, hence the largest of a few.
+ * When performance.now() was 0, in milliseconds since the epoch. Date.now() has no fraction, so it is read at the
+ * moment it changes. Being preempted at that moment makes the result smaller, so the largest of a few is used.
  */
 export function epochNow(): number {
   let best = 0
@@ -17,7 +17,7 @@ export function epochNow(): number {
   return best
 }
 
-/** The CLI tells seconds since the epoch: when its first instruction ran, and when its last line left. */
+/** The CLI reports seconds since the epoch: when its first instruction ran, and when it wrote its last line. */
 export function momentsIn(text: string, epoch: number): { first: number; last: number } {
   const [first = Number.NaN, last = Number.NaN] = text.split(' ').map(seconds => Number(seconds) * 1000 - epoch)
   if (Number.isNaN(first) || Number.isNaN(last))
@@ -25,7 +25,7 @@ export function momentsIn(text: string, epoch: number): { first: number; last: n
   return { first, last }
 }
 
-/** From spawned (spawn returns once the program is loaded in place of the fork) to the first instruction. */
+/** From the return of spawn (the program is loaded by then) to its first instruction. */
 export async function startDirectly(epoch: number): Promise<number> {
   const child = spawn(standIn, [], { env: { PATH: process.env.PATH ?? '' }, detached: true })
   const spawned = performance.now()

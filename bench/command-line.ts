@@ -1,4 +1,4 @@
-// How long one waits for a command that only looks: `aetheel status` of a gateway that runs and of one that does not, the help, the version.
+// How long quick commands take: `aetheel status` with and without a running gateway, the help, the version.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Home } from '../test/harness/gateway.ts'
@@ -7,7 +7,7 @@ import { echo, node, root, withGateway, withHome } from './rig.ts'
 
 const rounds = 15
 const budget = 4
-/** As bin/aetheel starts it; the Node that does nothing gets the same. */
+/** As bin/aetheel starts it; the baseline Node gets the same flags. */
 const flags = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1']
 const program = join(root, 'bin/aetheel.mjs')
 
@@ -25,7 +25,7 @@ export async function commandLineFigures(): Promise<readonly Figure[]> {
   })
 }
 
-/** Turn by turn, so that a busy moment of the machine hits them all. */
+/** Alternating, so that a busy moment of the machine affects all of them. */
 async function compare(home: Home, commands: Readonly<Record<string, readonly string[]>>): Promise<readonly Figure[]> {
   const bare: number[] = []
   const took = new Map(Object.keys(commands).map(name => [name, [] as number[]]))

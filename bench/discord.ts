@@ -1,4 +1,4 @@
-// What Discord costs: the way of a message to the CLI and of its answer back, and what is kept in memory for it.
+// What Discord costs: the latency of a message to the CLI and of its answer back, and memory.
 import { openDiscord } from '../test/fakes/discord/index.ts'
 import type { DiscordOptions, FakeDiscord } from '../test/fakes/discord/types.ts'
 import { epochNow, momentsIn, startDirectly } from './clock.ts'
@@ -8,10 +8,10 @@ import { echo, fastAgent, type Gateway, pause, withGateway, withHome } from './r
 
 const messages = 200
 const warmUp = 30
-/** Discord takes fifty requests a second, and a message comes to two. */
+/** Discord accepts fifty requests per second, and a message needs two. */
 const breathMs = 30
 const rounds = 3
-/** Every member is named, which Discord does not do for a bot that reads no presences: it is the worst case. */
+/** The worst case: all members are listed, which Discord does not do for a bot without the presence intent. */
 const crowd = { channels: 1000, members: 10_000, listed: true }
 const budget = { toSpawned: 10, toPost: 5, idle: 2.5, crowdMb: 20 }
 
@@ -20,7 +20,7 @@ export const discordFigures = async (): Promise<readonly Figure[]> => [
   ...(await memoryFigures()),
 ]
 
-/** A gateway that is connected to a Discord of its own, which is in this process. */
+/** A gateway connected to its own fake Discord, which runs in this process. */
 async function withDiscord<T>(
   options: DiscordOptions,
   env: Readonly<Record<string, string>>,
@@ -44,7 +44,7 @@ async function withDiscord<T>(
 interface Delays {
   readonly toFirst: readonly number[]
   readonly toPost: readonly number[]
-  /** What the CLI needs to get going once it is spawned, seen in direct starts between the messages. */
+  /** How long the CLI takes to start once it is spawned, measured in direct starts between the messages. */
   readonly ownStart: readonly number[]
 }
 
@@ -54,7 +54,7 @@ async function latencyFigures(): Promise<readonly Figure[]> {
     epoch = epochNow()
     return epoch
   }
-  // Discord tells with a fraction when it has a message.
+  // The fake Discord reports when it got a message, with fractions of a millisecond.
   const now = () => epoch + performance.now()
   return withDiscord({ now }, fastAgent, async discord => {
     await converse(discord, warmUp, synchronize)
@@ -68,7 +68,7 @@ async function latencyFigures(): Promise<readonly Figure[]> {
   })
 }
 
-/** Mentions in one channel, one after the other, with a breath in between. */
+/** Mentions in one channel, one after the other, with a short pause in between. */
 async function converse(discord: FakeDiscord, count: number, synchronize: () => number): Promise<Delays> {
   const delays = { toFirst: [] as number[], toPost: [] as number[], ownStart: [] as number[] }
   const channel = discord.channel(discord.home, `talk-of-${count}`)
@@ -92,12 +92,12 @@ async function converse(discord: FakeDiscord, count: number, synchronize: () => 
 const delay = (name: string, samples: readonly number[], most: number, ownStart?: number): Figure => ({
   name,
   value: `p50 ${ms(median(samples))}, p99 ${ms(percentile(samples, 0.99))} (${samples.length})`,
-  baseline: ownStart === undefined ? '' : `the CLI's own start, taken off: ${ms(ownStart)}`,
+  baseline: ownStart === undefined ? '' : `the CLI's own start, subtracted: ${ms(ownStart)}`,
   budget: `p50 ≤ ${most} ms`,
   ok: median(samples) <= most,
 })
 
-/** Two at a time, a small world and a large one, so that both have the machine as it is then. */
+/** A small and a large Discord at the same time, so that both see the same load. */
 async function memoryFigures(): Promise<readonly Figure[]> {
   const bare = idleNode()
   try {
@@ -119,7 +119,7 @@ async function memoryFigures(): Promise<readonly Figure[]> {
     }
     const more = found.map(({ small, large }) => large.fresh - small.fresh)
     return [
-      idle('Discord on: idle RSS, nothing said yet', 'fresh'),
+      idle('Discord on: idle RSS, no messages yet', 'fresh'),
       idle('Discord on: idle RSS, after one answer', 'spoken'),
       {
         name: `… more with ${whole(crowd.channels)} channels, ${whole(crowd.members)} members`,

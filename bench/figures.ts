@@ -1,4 +1,4 @@
-// A figure, the arithmetic behind it, and the table in which people read it.
+// A figure, how it is computed, and the table it is printed in.
 
 export interface Figure {
   readonly name: string
@@ -6,7 +6,7 @@ export interface Figure {
   /** What it is compared with, measured in the same run. */
   readonly baseline: string
   readonly budget: string
-  /** Null: there is no budget, it is told for what it says. */
+  /** Null: there is no budget; the figure is only informative. */
   readonly ok: boolean | null
 }
 
@@ -21,7 +21,7 @@ export const ms = (value: number) => `${value < 100 ? value.toFixed(1) : Math.ro
 export const times = (value: number) => `${value.toFixed(2)}×`
 export const whole = (value: number) => Math.round(value).toLocaleString('en-US')
 
-/** Median and the range in which eight of ten fall: a wide one says that the machine was busy with something else. */
+/** The median, and the range of the middle 80 %. A wide range means that the machine was busy. */
 export const spread = (samples: readonly number[]) =>
   `${ms(median(samples))} (${ms(percentile(samples, 0.1))} to ${ms(percentile(samples, 0.9))})`
 

@@ -1,4 +1,4 @@
-// What many conversations, waiting messages, skills and notes cost, each against few of them in the same run.
+// What many conversations, waiting messages, skills and notes cost, compared with few of them in the same run.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ export async function growthFigures(): Promise<readonly Figure[]> {
   }
 }
 
-/** Processor time of the gateway for a message, in a hundred conversations by turns. */
+/** Processor time of the gateway per message, in a hundred alternating conversations. */
 async function conversationFigures(): Promise<readonly Figure[]> {
   return withHome(few =>
     withHome(async many => {
@@ -64,7 +64,7 @@ async function messages(gateway: Gateway): Promise<(count: number) => Promise<nu
   const say = async (count: number) => {
     const before = workedBy(gateway.pid)
     for (let i = 0; i < count; i++) await all[next++ % all.length]?.say('hello')
-    // What is written a moment later belongs to them.
+    // Writes that follow a moment later count too.
     await sleep(400)
     return (workedBy(gateway.pid) - before) / count
   }
@@ -79,7 +79,7 @@ function workedBy(pid: number): number {
   return (user + system) * 10
 }
 
-/** Frames for 3,000 that wait in one conversation while 2,900 of them are answered; bytes for an answer of 100 kB that grows. */
+/** Frames for 3,000 messages waiting in one conversation while 2,900 are answered; bytes for a growing answer of 100 kB. */
 async function toldFigures(): Promise<readonly Figure[]> {
   const queue = Array.from({ length: 3000 }, (_, i) => `m${i}`)
   const eventOf = (id: string) => ({ key: `webchat:hall:${id}`, what: { kind: 'message', id } }) as NewEvent
@@ -147,7 +147,7 @@ async function toldFigures(): Promise<readonly Figure[]> {
     {
       name: 'frames for each move of 3,000 that wait',
       value: `${frames.toFixed(1)} (${whole(frames * moves)} in all)`,
-      baseline: `each told of each: ${whole(((3000 + 100) / 2) * moves)}`,
+      baseline: `each position on each move: ${whole(((3000 + 100) / 2) * moves)}`,
       budget: `≤ ${budgets.frames}`,
       ok: frames <= budgets.frames,
     },
@@ -173,7 +173,7 @@ async function skillFigure(home: string): Promise<Figure> {
     }
     const skills = createSkills(dir)
     await skills.read()
-    // Files are taken for unchanged when the clock of the file system has moved on.
+    // A file counts as unchanged only after the file system's clock has advanced.
     await sleep(2100)
     await skills.read()
     return (
@@ -220,7 +220,7 @@ async function noteFigures(home: string): Promise<readonly Figure[]> {
 interface Notes {
   readonly found: readonly number[]
   readonly common: readonly number[]
-  /** Processor time for a minute in which nothing happens. */
+  /** Processor time of an idle minute. */
   readonly idle: number
 }
 
@@ -264,7 +264,7 @@ async function idleCost(time: ReturnType<typeof hurriedTime>): Promise<number> {
   return cost / ((time.passed() - before) / 60_000)
 }
 
-/** While it hurries, whoever sleeps is woken after a moment, and what they would have slept is counted. */
+/** In fast mode, sleepers wake after a moment, and the time they would have slept is counted. */
 function hurriedTime() {
   let hurries = false
   let passed = 0

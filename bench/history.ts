@@ -1,4 +1,4 @@
-// Whether a turn costs more when much has been said before: two gateways take turns, one young and one old.
+// Whether a turn costs more with a long history: two gateways alternate, one with little and one with much history.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Home } from '../test/harness/gateway.ts'
@@ -12,7 +12,7 @@ const conversation = 'present'
 interface Past {
   readonly events: number
   readonly lanes: number
-  /** How many of the events are of the conversation that goes on. */
+  /** How many of the events belong to the conversation that is continued. */
   readonly ofOurs: number
 }
 
@@ -60,7 +60,7 @@ async function takeTurns(one: Talk, other: Talk): Promise<readonly [readonly num
   return samples
 }
 
-/** Written past the gateway, in the shape it writes: each event with its answer, and each conversation with its session. */
+/** Written directly, in the gateway's format: each event with its answer, and each conversation with its session. */
 export function fillPast(home: Home, { events, lanes, ofOurs }: Past): void {
   const db = new DatabaseSync(join(home.configDir, '.aetheel/aetheel.db'))
   try {

@@ -12,7 +12,7 @@ interface Delays {
   readonly fromSend: readonly number[]
   readonly toFirst: readonly number[]
   readonly toFinal: readonly number[]
-  /** What the CLI needs to get going once it is spawned, seen in direct starts between the messages. */
+  /** How long the CLI takes to start once it is spawned, measured in direct starts between the messages. */
   readonly ownStart: readonly number[]
 }
 
@@ -26,7 +26,7 @@ export async function latencyFigures(): Promise<readonly Figure[]> {
       )
       const all = (which: keyof Delays) => together.flatMap(one => one[which])
       const ownStart = median(alone.ownStart)
-      const taken = `the CLI's own start, taken off: ${ms(ownStart)}`
+      const taken = `the CLI's own start, subtracted: ${ms(ownStart)}`
       const spawned = (samples: readonly number[]) => samples.map(sample => sample - ownStart)
       return [
         row('accepted to CLI spawned', spawned(alone.toFirst), taken, true),
@@ -50,7 +50,7 @@ const row = (name: string, samples: readonly number[], baseline: string, judged:
   }
 }
 
-/** One message after the other, with a breath in between in which the last CLI leaves. */
+/** One message after the other, with a short pause in which the last CLI exits. */
 async function converse(gateway: Gateway, conversation: string, count: number): Promise<Delays> {
   const chat = await talk(gateway, conversation)
   const delays = {

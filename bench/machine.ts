@@ -1,4 +1,4 @@
-// On what it was measured, in words that fit any machine: no names, no paths.
+// Describes the machine without names or paths.
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os'
 import { join } from 'node:path'
@@ -9,10 +9,10 @@ export function describeMachine(): string {
   return `${availableParallelism()} cores (${processor}), ${memory} of memory, ${type()} ${release().split('-')[0]}, temporary files on ${fileSystem()}, Node ${process.version}`
 }
 
-/** Busy processes, averaged over the last minute: above the number of cores, times are those of a queue. */
+/** Runnable processes, averaged over the last minute. Above the number of cores, times include waiting for the CPU. */
 export const load = (): string => loadavg()[0]?.toFixed(1) ?? '?'
 
-/** The type of what holds the databases: fsync costs nothing in memory and much on a disk. */
+/** The type of the file system with the databases: fsync costs nothing in memory and much on a disk. */
 function fileSystem(): string {
   const dir = join(tmpdir(), '/')
   try {

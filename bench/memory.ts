@@ -1,4 +1,4 @@
-// What the gateway keeps in memory while nobody speaks, against a Node that only waits.
+// The memory of an idle gateway, compared with an idle Node.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { type Figure, times } from './figures.ts'
@@ -27,7 +27,7 @@ export async function memoryFigures(): Promise<readonly Figure[]> {
           budget: `≤ ${budget}×`,
           ok: value / nothing <= budget,
         })
-        return [row('idle RSS, nothing said yet', fresh), row('idle RSS, after one answer', spoken)]
+        return [row('idle RSS, no messages yet', fresh), row('idle RSS, after one answer', spoken)]
       }),
     )
   } finally {
@@ -35,7 +35,7 @@ export async function memoryFigures(): Promise<readonly Figure[]> {
   }
 }
 
-/** The least that a program on Node takes. */
+/** The minimum for a program on Node. */
 export const idleNode = (): ChildProcess => spawn(node, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })
 
 export function residentMb(pid = 0): number {

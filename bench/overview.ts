@@ -1,4 +1,4 @@
-// How long the owner waits for the overview, in a real browser before a gateway that has a past; and what of it is the gateway's.
+// How long the overview takes in a real browser, with a gateway that has history, and the gateway's share of it.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -33,7 +33,7 @@ async function inBrowser(gateway: Gateway): Promise<readonly Figure[]> {
   const samples = { first: [] as number[], again: [] as number[], bare: [] as number[] }
   try {
     for (let round = 0; round <= rounds; round++) {
-      // Each is a browser that has never been here: nothing kept, nothing compiled.
+      // Each is a fresh browser: nothing cached, nothing compiled.
       const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
       await context.addCookies([{ name: tokenCookie, value: token, url: gateway.url, httpOnly: true }])
       const first = await visit(context, `${gateway.url}/`, '.tiles .value')
@@ -58,7 +58,7 @@ async function inBrowser(gateway: Gateway): Promise<readonly Figure[]> {
   }))
 }
 
-/** From the start of the navigation until the element stands in the document, by the page's own clock. */
+/** From the start of the navigation until the element is in the document, by the page's own clock. */
 async function visit(context: BrowserContext, url: string, selector: string): Promise<number> {
   const page = await context.newPage()
   await page.addInitScript({ content: noteWhenSeen(selector) })
@@ -94,7 +94,7 @@ async function onTheWire({ url }: Gateway): Promise<Figure> {
     bare.push(other)
   }
   return {
-    name: '/api/overview, with the same past',
+    name: '/api/overview, with the same data',
     value: `p50 ${ms(median(overview))}, p95 ${ms(percentile(overview, 0.95))} = ${times(median(overview) / median(bare))}`,
     baseline: `/healthz: ${ms(median(bare))}`,
     budget: '',
@@ -102,7 +102,7 @@ async function onTheWire({ url }: Gateway): Promise<Figure> {
   }
 }
 
-/** Written past the gateway, in the shape it writes: events with their turns over some days, and what is told of them. */
+/** Written directly, in the gateway's format: events with their turns over some days, and the activity log. */
 function fill(home: Home): void {
   const now = Date.now()
   const apart = (days * 86_400_000) / events

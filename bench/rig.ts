@@ -1,4 +1,4 @@
-// Gateways as their owner starts them, from bin/aetheel, and what the benchmarks ask of one.
+// Gateways started with bin/aetheel, and what the benchmarks ask of one.
 import { spawn } from 'node:child_process'
 import { existsSync, openSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
@@ -7,7 +7,7 @@ import { type Client, connect, type Frame } from '../test/harness/client.ts'
 import { type Home, makeHome, token } from '../test/harness/gateway.ts'
 
 export const root = resolve(import.meta.dirname, '..')
-/** The Node that bin/aetheel takes. */
+/** The Node that bin/aetheel uses. */
 export const node = [join(root, 'node_modules/.bin/node')].find(existsSync) ?? process.execPath
 export const standIn = join(import.meta.dirname, 'stand-in.sh')
 export const echo = { AGENT_BACKEND: 'echo' }
@@ -42,7 +42,7 @@ export async function launch(
     },
     stdio: ['ignore', 'pipe', openSync(log, 'a', 0o600)],
   })
-  // A benchmark that is interrupted takes its gateways along.
+  // An interrupted benchmark ends its gateways.
   const end = () => child.kill()
   process.on('exit', end)
   const exit = new Promise<void>(done => child.on('close', () => done()))
@@ -79,7 +79,7 @@ const statusOf = (url: string) =>
     }).on('error', fail)
   })
 
-/** A fresh folder that is removed again, whatever happens; `use` finds it as a first start leaves it. */
+/** A temporary folder, removed in any case; `use` gets it after a first start. */
 export async function withHome<T>(use: (home: Home) => Promise<T>): Promise<T> {
   const home = await makeHome()
   try {

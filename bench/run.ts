@@ -29,7 +29,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   discord: discordFigures,
   search: searchFigures,
 }
-/** Takes minutes and the real CLIs: only when it is named, or with --write. It has a table of its own. */
+/** Takes minutes and needs the real CLIs, so it runs only when named or with --write. It has its own table. */
 const apart = 'backends'
 
 const { values, positionals } = parseArgs({ options: { write: { type: 'boolean' } }, allowPositionals: true })
@@ -66,7 +66,7 @@ if (values.write || positionals.includes(apart))
   })
 process.exitCode = kept.includes(false) ? 1 : 0
 
-/** Prints the table with what it was measured on, and with --write puts it on the page. */
+/** Prints the table with a description of the machine; with --write, also puts it on the page. */
 async function report(mark: string, measure: () => Promise<string>): Promise<void> {
   const began = performance.now()
   const before = load()
@@ -81,7 +81,7 @@ async function report(mark: string, measure: () => Promise<string>): Promise<voi
   if (values.write) writeReport(mark, text)
 }
 
-/** Only what stands between the marks is replaced; the rest of the page is written by people. */
+/** Replaces only the text between the marks; the rest of the page is written by people. */
 function writeReport(mark: string, text: string): void {
   const file = join(import.meta.dirname, 'README.md')
   const marks = new RegExp(`(<!-- ${mark} -->\\n)[\\s\\S]*?(<!-- end of ${mark} -->)`)

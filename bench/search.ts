@@ -1,4 +1,4 @@
-// Whether search is worth its index: against a plain scan of the same notes, in the same run.
+// Whether the search index is worth it, compared with a plain scan of the same notes in the same run.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -47,14 +47,14 @@ export async function searchFigures(): Promise<readonly Figure[]> {
         ok: found / plain <= budgets.search && found <= budgets.searchMs,
       },
       {
-        name: '… their index made, in processor time',
+        name: '… building the index, in processor time',
         value: `${ms(made)} = ${times(made / oneScan)}`,
         baseline: `plain scan: ${ms(oneScan)}`,
         budget: `≤ ${budgets.made}×`,
         ok: made / oneScan <= budgets.made,
       },
       {
-        name: '… looked over, nothing new',
+        name: '… checking for changes, none found',
         value: `${ms(again)} = ${times(again / oneScan)}`,
         baseline: `plain scan: ${ms(oneScan)}`,
         budget: '',
@@ -67,7 +67,7 @@ export async function searchFigures(): Promise<readonly Figure[]> {
   }
 }
 
-/** Returns what gives one of its words, the common ones more often; the same ones in every run. */
+/** Returns a generator of words, common ones more often; the same sequence in every run. */
 export function fillNotes(dir: string, notes: number): () => string {
   let seed = 1
   const chance = () => {
@@ -93,7 +93,7 @@ function scan(dir: string, words: readonly string[]): number {
   return found
 }
 
-/** Processor time: minutes on a busy machine would say nothing about work of a second. */
+/** Processor time, because elapsed time says little on a busy machine. */
 async function worked(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   await work()

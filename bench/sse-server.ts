@@ -1,4 +1,4 @@
-// The server behind the figure of the stream: the product's own, and one of bare sockets for comparison.
+// The servers for the SSE benchmark: the product's own, and one of bare sockets for comparison.
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultLimits } from '../src/ui/http/options.ts'
@@ -54,7 +54,7 @@ async function measure(): Promise<Broadcasts> {
   return { broadcasts, writes }
 }
 
-/** With what follows from it: the write itself, and whatever is done when it is through. */
+/** Including its consequences: the write itself, and the work when it has completed. */
 async function worked(work: () => void): Promise<number> {
   const before = process.cpuUsage()
   work()

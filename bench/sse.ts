@@ -1,4 +1,4 @@
-// What it takes to tell a thousand open pages that something happened, against writing the same bytes to as many bare sockets.
+// The cost of sending one entry to a thousand open pages, compared with writing the same bytes to as many bare sockets.
 import { fork } from 'node:child_process'
 import { connect, type Socket } from 'node:net'
 import { type Figure, median, ms, percentile, times } from './figures.ts'
@@ -9,7 +9,7 @@ const pages = 1000
 const budgetMs = 30
 
 export async function sseFigures(): Promise<readonly Figure[]> {
-  // A process of its own: what the pages take is not what is asked for.
+  // A separate process, because the cost of the clients is not to be measured.
   const server = fork(new URL('sse-server.ts', import.meta.url), {
     execPath: node,
     execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -30,7 +30,7 @@ export async function sseFigures(): Promise<readonly Figure[]> {
     const took = median(broadcasts)
     return [
       {
-        name: `telling ${pages.toLocaleString('en-US')} pages, in processor time`,
+        name: `updating ${pages.toLocaleString('en-US')} pages, in processor time`,
         value: `${ms(took)} (p95 ${ms(percentile(broadcasts, 0.95))}) = ${times(took / median(writes))}`,
         baseline: `bare sockets: ${ms(median(writes))}`,
         budget: `≤ ${budgetMs} ms`,
@@ -44,7 +44,7 @@ export async function sseFigures(): Promise<readonly Figure[]> {
   }
 }
 
-/** Resolves once it is connected; and, where it asks for something, answered. */
+/** Resolves once it is connected and, if it requests something, has a response. */
 const visit = (port: number, request: string): Promise<Socket> =>
   new Promise((done, fail) => {
     const socket = connect(port, '127.0.0.1', () => {

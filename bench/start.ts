@@ -1,4 +1,4 @@
-// How long until the gateway answers: from the clone, and as one bundle, against a Node that does nothing.
+// How long the gateway takes to start, from the clone and as one bundle, compared with a Node that does nothing.
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -59,7 +59,7 @@ const bareNode = () =>
     child.on('exit', () => done(performance.now() - began))
   })
 
-/** Lies below node_modules, so that the program finds its package.json and pages from there. Packages are bundled too. */
+/** Below node_modules, so that the program finds its package.json and pages. Packages are bundled too. */
 async function withBundle<T>(use: (file: string) => Promise<T>): Promise<T> {
   const cache = join(root, 'node_modules/.cache')
   await mkdir(cache, { recursive: true })

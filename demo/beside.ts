@@ -1,4 +1,4 @@
-// What stands beside the conversations of the sample: sub-agents, changes of memory and persona, people who ask to be let in.
+// The sample's data besides conversations: sub-agents, changes of memory and persona, pairing requests.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NewEvent, Place } from '../src/base/event.ts'
@@ -13,7 +13,7 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
-/** One that is done, one that waits for a limit to end. */
+/** One that is done, and one that waits for a limit to end. */
 export async function startHelpers(past: Past, now: number): Promise<void> {
   const book = createSubAgentStore(past.db, past.clock)
   const place: Place = { chat: 'webchat', conversation: 'desk' }
@@ -51,7 +51,7 @@ export async function startHelpers(past: Past, now: number): Promise<void> {
 /** The last event of somebody before a time. */
 type LastOf = (author: object, before: number) => number
 
-/** By the agent, by hand, and by a guest, whose change waits. */
+/** By the agent, by hand, and by a guest, whose change is pending. */
 export async function changeFiles(past: Past, dir: string, now: number, lastOf: LastOf): Promise<void> {
   const changes = createChanges(past.db, past.clock)
   const files = createGuardedFiles(dir)

@@ -1,4 +1,4 @@
-// What people and the sample's agent said to each other: questions with their answers, by conversation.
+// The conversations of the sample: questions with their answers.
 
 export interface Talk {
   readonly asked: string
@@ -79,7 +79,7 @@ export const kitchenConversations: readonly Talk[] = [
   talk('Put what is missing on the list', 'On the list: milk, nutmeg.', 'task_add: Milk, nutmeg'),
 ]
 
-/** Of jobs: null is HEARTBEAT_OK, which nobody sees. */
+/** Answers of jobs; null is HEARTBEAT_OK, which is not sent. */
 export const jobConversations: Readonly<Record<string, readonly (string | null)[]>> = {
   inbox: [null, null, 'The 36-hole rims are back at Speiche & Co, 12 pieces.\nMrs Aydin asks about Friday.', null],
   'morning-briefing': [

@@ -1,19 +1,19 @@
-// `npm run dashboard`: the real gateway on a workspace of samples, without an agent. The workspace goes when it ends.
+// `npm run dashboard`: the real gateway with sample data and without an agent. The workspace is deleted when it ends.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
-// As the launcher does: without, most of the time goes to the compiler.
+// As in the launcher: without the compile cache, most of the time is spent compiling.
 enableCompileCache(join(root, 'node_modules/.cache/aetheel'))
 const dir = mkdtempSync(join(tmpdir(), 'aetheel-dashboard-'))
 process.on('exit', () => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
-// Also while it is being filled; the gateway listens for itself once it is up.
+// Also while the sample is being written; once the gateway runs, it handles signals itself.
 const leave = () => process.exit(0)
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, leave)
 
-// What is set for the owner's own gateway (a bot's token, for one) is none of the sample's.
+// Settings of the owner's own gateway, such as a bot token, must not apply to the sample.
 const ours = new Set([
   'PATH',
   'HOME',

@@ -1,4 +1,4 @@
-// The gateway's store as it was at each moment of the story: events go through it as the gateway lets them, under a clock of its own.
+// Replays the story into the gateway's own stores, with a simulated clock.
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Delivery } from '../src/base/chat.ts'
@@ -25,16 +25,16 @@ const day = 86_400_000
 export interface Past {
   readonly db: Database
   readonly clock: Clock
-  /** The same row of numbers each time. */
+  /** The same sequence of numbers every time. */
   chance(): number
-  /** From now on it is this time. */
+  /** Sets the simulated time. */
   goTo(at: number): void
-  /** From its arrival to its end; its id. */
+  /** Stores an event from arrival to end; returns its id. */
   play(chapter: Chapter): Promise<number>
   close(): Promise<void>
 }
 
-/** What is written is written at once: nobody crashes here. */
+/** Writes immediately: crashes do not matter here. */
 export function openPast(dir: string, system: string, now: number): Past {
   const real = openDatabase(join(dir, '.aetheel/aetheel.db'))
   real.prepare('PRAGMA synchronous = OFF').run()
@@ -138,7 +138,7 @@ export function openPast(dir: string, system: string, now: number): Past {
     if (failed === null) sessions.advance(lane, backend, id, null)
   }
 
-  /** How it came out, in the words that people saw. */
+  /** The outcome, as people saw it. */
   const outcomeOf = ({ event, backend, answer, failed, movedFrom }: Chapter): readonly FollowUp[] => {
     const instead = movedFrom === undefined ? [] : [{ backend: movedFrom, why: 'rate-limited' } as const]
     const wording = wordingFor(

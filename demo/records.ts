@@ -1,4 +1,4 @@
-// The sample's facts, tasks and content items, as the files in the workspace have them. Times count back from now.
+// The sample's facts, tasks and content items, in the format of the workspace files. Times are relative to now.
 const hour = 3_600_000
 const day = 24 * hour
 

@@ -1,12 +1,12 @@
-// What there is to see in the owner's browser on the samples: every page that the navigation has, an event, the chat, the locked page.
+// The pages of the sample to visit: every page in the navigation, an event, the chat, and the page without a token.
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core'
 import type { Dashboard } from './started.ts'
 
 export interface Scene {
   readonly name: string
-  /** Behind the address of the gateway. */
+  /** Appended to the URL of the gateway. */
   readonly address: string
-  /** Seen by somebody who does not have the link. */
+  /** Visited without the token. */
   readonly stranger?: true
 }
 
@@ -17,10 +17,10 @@ export const looks = {
   'phone-dark': { colorScheme: 'dark', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
 } as const satisfies Record<string, BrowserContextOptions>
 
-/** Questions that are not answered yet. */
+/** Requests without a response yet. */
 const open = new WeakMap<Page, Set<Request>>()
 
-/** A window of the owner's, on the first page. Nothing in it moves. */
+/** A browser window with the token, on the first page, without animations. */
 export async function openWindow(
   browser: Browser,
   { url, token }: Dashboard,
@@ -38,10 +38,10 @@ export async function openWindow(
   return page
 }
 
-/** The pages are asked of the navigation itself, so that a new one is among them. */
+/** Reads the pages from the navigation, so that new ones are included. */
 export async function scenesOf(page: Page, { url, token }: Dashboard): Promise<readonly Scene[]> {
   await page.goto(`${url}/#/overview`)
-  // The last entry that appears by itself, once the gateway has said that it has sub-agents.
+  // The last entry appears only after the gateway has reported that it has sub-agents.
   await page.waitForSelector('#nav li:not([hidden]) a[href="#/agents"]', { state: 'attached' })
   const names = await page.$$eval('#nav li:not([hidden]) a', links =>
     links.map(link => (link.getAttribute('href') ?? '').replace('#/', '')),
@@ -59,14 +59,14 @@ export async function scenesOf(page: Page, { url, token }: Dashboard): Promise<r
   ]
 }
 
-/** Resolves when everything that was asked for is there and drawn. */
+/** Resolves when everything is loaded and drawn. */
 export async function show(page: Page, { url }: Dashboard, { address, stranger }: Scene): Promise<void> {
-  // A change of the fragment alone would not leave what is open over the page.
+  // Changing only the fragment would not close an open dialog.
   await page.goto('about:blank')
   if (stranger) await page.context().clearCookies()
   await page.goto(`${url}${address}`)
   await page.waitForSelector('h1')
-  // Not waitForFunction, which the policy of the pages forbids.
+  // Not waitForFunction, which the content security policy forbids.
   const isQuiet = async () => (open.get(page)?.size ?? 0) === 0 && (await page.evaluate(isDrawn)) === true
   for (let [quiet, i] = [0, 0]; quiet < 3; i += 1) {
     if (i === 200) throw new Error(`${address} is not drawn`)
@@ -75,7 +75,7 @@ export async function show(page: Page, { url }: Dashboard, { address, stranger }
   }
 }
 
-/** The sample has conversations, so a list of them that is empty is still on its way. */
+/** The sample has conversations, so an empty list is still loading. */
 const isDrawn = `(() => {
   if (document.querySelector('.skeleton, ul[id$="recent"]:empty') !== null) return false
   if ([...document.querySelectorAll('.plot')].some(plot => !plot.querySelector('canvas'))) return false
@@ -83,7 +83,7 @@ const isDrawn = `(() => {
   return document.readyState === 'complete' && (line === null || line.textContent === 'connected')
 })()`
 
-/** As tall as what it shows, so that all of a page is seen at once. */
+/** As tall as its content, so that the whole page is visible. */
 export async function unroll(page: Page): Promise<void> {
   const size = page.viewportSize()
   if (size === null) return

@@ -1,4 +1,4 @@
-// `npm run screenshots`: the pictures of the docs, taken from the running product. `--all DIR`: every page in every look, to look at.
+// `npm run screenshots`: takes the pictures of the docs from the running product. `--all DIR`: every page in every theme and size.
 import { mkdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
@@ -6,7 +6,7 @@ import { launch } from '../test/browser/stage.ts'
 import { looks, openWindow, scenesOf, show, unroll } from './scenes.ts'
 import { afternoon, type Dashboard, startDashboard } from './started.ts'
 
-/** What the docs show: a page, a look, and the name of the file. */
+/** The pictures of the docs: a page, a theme and size, and the name of the file. */
 const pictures = [
   { scene: 'overview', look: 'light', file: 'overview', busy: true },
   { scene: 'event', look: 'light', file: 'event' },
@@ -62,7 +62,7 @@ async function takeAll(browser: Browser, dashboard: Dashboard, dir: string): Pro
   }
 }
 
-/** The sample's agent answers in a moment; with several messages one runs and others wait for a few seconds. */
+/** The sample's agent answers quickly; with several messages, one runs and the others wait for a few seconds. */
 async function keepBusy({ url, token }: Dashboard): Promise<void> {
   const asked = ['Which of the leeks are still good?', 'And the potatoes?', 'Put cream on the list, please']
   for (const text of asked)

@@ -1,18 +1,18 @@
-// The dashboard of samples as a process of its own: for pictures and tests.
+// The sample dashboard as a separate process, for pictures and tests.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 export interface Dashboard {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string
   readonly token: string
   readonly pid: number
   output(): string
-  /** As Ctrl-C does. Resolves with its exit code once it is gone. */
+  /** Like Ctrl-C. Resolves with the exit code. */
   stop(): Promise<number | null>
 }
 
-/** `env`: on top of what it needs. TZ decides which hours of the day the sample fills. */
+/** `env`: additional variables. TZ determines which hours of the day have sample data. */
 export async function startDashboard(env: Readonly<Record<string, string>> = {}): Promise<Dashboard> {
   const child = spawn(
     process.execPath,
@@ -42,10 +42,10 @@ export async function startDashboard(env: Readonly<Record<string, string>> = {})
   }
 }
 
-/** A time zone in which it is early afternoon now, so that the sample's last day is a whole one. */
+/** A time zone in which it is early afternoon now, so that the sample's last day has enough data. */
 export const afternoon = (now: number): string => {
   const ahead = 15 - new Date(now).getUTCHours()
   const offset = ahead > 12 ? ahead - 24 : ahead < -12 ? ahead + 24 : ahead
-  // The signs of these zones are the other way round.
+  // The signs of these zones are inverted.
   return offset === 0 ? 'UTC' : `Etc/GMT${offset > 0 ? '-' : '+'}${Math.abs(offset)}`
 }

@@ -1,4 +1,4 @@
-// Three weeks in the life of a gateway: which events came when, and how each went. The same each time, but for the day it ends on.
+// The sample's story: which events arrive when in three weeks, and how each ends. The same every time, except for the last day.
 import type { FailureReason } from '../src/base/agent.ts'
 import type { Author, EventPayload, NewEvent } from '../src/base/event.ts'
 import {
@@ -14,7 +14,7 @@ export interface Chapter {
   readonly event: NewEvent
   readonly backend: string
   readonly model: string | null
-  /** Null: there was nothing to say. */
+  /** Null: no answer. */
   readonly answer: string | null
   readonly tools: readonly string[]
   readonly firstWordMs: number
@@ -23,9 +23,9 @@ export interface Chapter {
   readonly outputTokens: number
   readonly costUsd: number | null
   readonly failed: FailureReason | null
-  /** It could not be answered then, and waits for this time. */
+  /** It could not be answered and is deferred until this time. */
   readonly laterAt?: number
-  /** Who was to answer and could not. */
+  /** The backend that could not answer. */
   readonly movedFrom?: string
 }
 
@@ -34,7 +34,7 @@ const hour = 60 * minute
 const day = 24 * hour
 export const days = 21
 
-/** In [0, 1), the same row of numbers each time (mulberry32). */
+/** In [0, 1), the same sequence every time (mulberry32). */
 export const openChance = (seed: number) => () => {
   seed = (seed + 0x6d2b79f5) | 0
   let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
@@ -74,7 +74,7 @@ function jobsOf(writer: Writer, midnight: number, weekday: number): Chapter[] {
   ]
 }
 
-/** Five minutes apart at least, and never with a job: so no turn begins before the one before it has ended. */
+/** At least five minutes apart, and never at the time of a job, so that turns do not overlap. */
 function messagesOf(writer: Writer, chance: () => number, midnight: number, weekday: number): Chapter[] {
   const many = Math.round(weekday % 6 === 0 ? 2 + chance() * 4 : 8 + chance() * 10)
   const places = new Set(Array.from({ length: many }, () => Math.floor((8 + chance() * 13) * 12)))
@@ -85,7 +85,7 @@ function openWriter(chance: () => number) {
   let number = 0
   const pick = <T>(list: readonly T[]): T => list[Math.floor(chance() * list.length)] as T
   const turns = new Map<string, number>()
-  /** Conversations go on in their order. */
+  /** Each conversation continues in order. */
   const next = <T>(name: string, list: readonly T[]): T => {
     const turn = turns.get(name) ?? 0
     turns.set(name, turn + 1)

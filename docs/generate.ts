@@ -38,7 +38,7 @@ function optionTable(): string {
       code(env),
       flag === undefined ? '' : code(`--${flag}`),
       usual === null || typeof usual === 'function' || String(usual) === '' ? '' : code(String(usual)),
-      live ? 'counts' : '',
+      live ? 'takes effect' : '',
       `${description} (${kind.allowed})`,
     ]),
   )

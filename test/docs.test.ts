@@ -1,4 +1,4 @@
-// The docs say what the code says, and lead where they say.
+// The docs agree with the code, and their links work.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -8,13 +8,13 @@ const root = join(import.meta.dirname, '..')
 const all = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
 const textOf = (page: string) => readFileSync(join(root, page), 'utf8')
 
-test('the tables of options, commands and tools are as the code has them; `npm run docs` writes them', async () => {
+test('the tables of options, commands and tools agree with the code; `npm run docs` writes them', async () => {
   const written = await pages()
   expect(written.map(({ file }) => file)).toEqual(['configuration.md', 'commands.md', 'tools.md'])
   for (const { before, after } of written) expect(before).toBe(after)
 })
 
-test('every link leads to a page and a heading that are there, and every file that is named is there', () => {
+test('every link leads to an existing page and heading, and every file that is named exists', () => {
   expect(all.length).toBeGreaterThan(25)
   const missing = all.flatMap(page => {
     const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].filter(

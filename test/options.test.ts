@@ -1,4 +1,4 @@
-// The flags of the command line are those of the table of options.
+// The command-line flags agree with the table of options.
 import { expect, test } from 'vitest'
 import { eachOption } from '../src/config/index.ts'
 import { buildProgram } from '../src/ui/cli/program.ts'

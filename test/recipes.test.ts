@@ -1,4 +1,4 @@
-// What the docs tell people to write is what the product takes: each box of docs/recipes.md and README.md goes through the reader it is meant for.
+// The examples of the docs work: each code block of docs/recipes.md and README.md goes through its parser.
 import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const boxes = (language: string): readonly string[] =>
     ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
   )
 
-test('the markdown is read without a complaint', async () => {
+test('the Markdown is accepted without problems', async () => {
   const [webhooks, heartbeats] = [true, false].map(wanted =>
     boxes('markdown').filter(text => text.includes('## Webhooks') === wanted),
   )
@@ -24,7 +24,7 @@ test('the markdown is read without a complaint', async () => {
   for (const text of heartbeats ?? []) {
     const { jobs, troubles } = await readHeartbeats(text)
     expect([jobs.length > 0, troubles]).toEqual([true, []])
-    // Else nobody would hear of what it found.
+    // Otherwise its problems would go unnoticed.
     for (const { channel } of jobs) expect(channel).toBe('webchat:home')
   }
   expect(webhooks?.length).toBeGreaterThan(1)
@@ -34,7 +34,7 @@ test('the markdown is read without a complaint', async () => {
   }
 })
 
-test('the settings load without a complaint', async () => {
+test('the settings load without problems', async () => {
   expect(boxes('jsonc').length).toBeGreaterThan(1)
   for (const configText of boxes('jsonc')) {
     const env = configText.includes('"discord"') ? { DISCORD_BOT_TOKEN: 'x'.repeat(60) } : {}

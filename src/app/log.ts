@@ -112,7 +112,7 @@ const timeOf = (at: unknown): unknown =>
 
 /** Called when config.json was edited while the gateway runs. */
 export function logReload(log: Logger, reloaded: Reloaded): void {
-  if (!reloaded.ok) log.warn({ why: reloaded.why }, 'configuration has mistakes; the last good one stays')
+  if (!reloaded.ok) log.warn({ why: reloaded.why }, 'configuration has mistakes; the last good one stays in use')
   else if (reloaded.applied.length + reloaded.later.length > 0)
-    log.info({ counts: reloaded.applied, afterRestart: reloaded.later }, 'configuration changed')
+    log.info({ applied: reloaded.applied, afterRestart: reloaded.later }, 'configuration changed')
 }

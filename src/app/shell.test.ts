@@ -1,4 +1,4 @@
-// A command line as a pre-check runs it: what it printed, and nothing left behind.
+// The command of a pre-check: its output, and nothing left running.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

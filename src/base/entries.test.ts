@@ -205,7 +205,7 @@ test('a long and hostile text is parsed quickly', () => {
   }
 })
 
-/** Whether `after` is `before` with something put in at one place. */
+/** Whether `after` is `before` with one insertion. */
 function isInsertion(before: string, after: string): boolean {
   let same = 0
   while (same < before.length && before[same] === after[same]) same++

@@ -1,4 +1,4 @@
-// The words and the code of what was thrown.
+// The message and the code of a thrown value.
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { errorCode, errorText, isMissing } from './error-text.ts'

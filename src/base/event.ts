@@ -224,7 +224,7 @@ export type RefusalReason =
   | 'not-stored'
   | 'not-attached'
   | 'cancelled'
-  /** The sender is not approved. An empty reason means that they were told before and get no further answer. */
+  /** The sender is not approved. An empty reason means that they were notified before and get no further answer. */
   | 'stranger'
   | 'too-fast'
   | 'over-budget'

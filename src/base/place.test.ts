@@ -13,7 +13,7 @@ test('a place names its chat, or belongs to the first that is on', () => {
   expect(readPlace(null, chats)).toBeNull()
 })
 
-test('a place that is written in full is read back the same', () => {
+test('a place written in full is read back unchanged', () => {
   const text = fc.stringMatching(/^[\w#][\w:. -]{0,20}[\w]$/)
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z]+$/), text, (chat, conversation) => {

@@ -23,7 +23,7 @@ describe('things that look like secrets', () => {
     'a JSON web token': 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123',
   }
   for (const [what, secret] of Object.entries(secrets)) {
-    test(`${what} is taken out, wherever it stands`, () => {
+    test(`${what} is removed, wherever it is`, () => {
       for (const text of [
         secret,
         `bad key ${secret}!`,
@@ -39,7 +39,7 @@ describe('things that look like secrets', () => {
     })
   }
 
-  test('the value of a name that says secret is taken out and the name stays', () => {
+  test('the value of a variable whose name says secret is removed, and the name stays', () => {
     expect(scrub('ANTHROPIC_API_KEY=hunter22 next')).toBe('ANTHROPIC_API_KEY=… next')
     expect(scrub('{"api_key": "hun ter","b":1}')).toBe('{"api_key": …,"b":1}')
     expect(scrub('{\\"access_token\\":\\"hunter\\",\\"b\\":1}')).toBe('{\\"access_token\\":…,\\"b\\":1}')
@@ -52,18 +52,18 @@ describe('things that look like secrets', () => {
     expect(scrub('sent "Bearer abc.def-ghi" there')).toBe('sent "Bearer …" there')
   })
 
-  test('user and password in a URL are taken out and the host stays', () => {
+  test('user and password in a URL are removed, and the host stays', () => {
     expect(scrub('postgres://me:p@ss@db.example:5432/x failed')).toBe('postgres://…@db.example:5432/x failed')
     expect(scrub('postgres://me:p/s:s@db.example failed')).toBe('postgres://…@db.example failed')
   })
 
-  test('a private key is taken out whole', () => {
+  test('a private key is removed completely', () => {
     expect(scrub('a -----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY----- b')).toBe('a … b')
   })
 })
 
-describe('secrets that are known', () => {
-  test('are taken out of any text, also as they look in a URL or in JSON', () => {
+describe('known secrets', () => {
+  test('are removed from any text, also when encoded in a URL or in JSON', () => {
     fc.assert(
       fc.property(fc.string(), fc.string({ minLength: 6 }), fc.string(), (before, secret, after) => {
         const text = before + secret + after
@@ -78,17 +78,17 @@ describe('secrets that are known', () => {
     )
   })
 
-  test('are taken out whole when one is part of another', () => {
+  test('are removed completely when one is part of another', () => {
     expect(scrubber(['abcdef', 'abcdefgh'])('x abcdefgh y')).toBe('x … y')
   })
 
-  test('shorter than six characters are left, since they would take out ordinary words', () => {
+  test('with fewer than six characters stay, because removing them would remove ordinary words', () => {
     expect(scrubber(['', 'a', 'the'])('the cat')).toBe('the cat')
   })
 })
 
 describe('the machine', () => {
-  test('absolute paths are taken out and the sentence around them stays', () => {
+  test('absolute paths are removed, and the sentence around them stays', () => {
     expect(scrub('cannot open /home/ann/.aetheel/token: permission denied')).toBe('cannot open …: permission denied')
     expect(scrub("ENOENT: no such file, open '/Users/Ann B/x y.json'")).toBe("ENOENT: no such file, open '…'")
     expect(scrub('in C:\\Program Files\\App\\run.js there')).toBe('in … there')
@@ -113,7 +113,7 @@ describe('the machine', () => {
     }
   })
 
-  test('stack traces are taken out, on lines of their own and within a line', () => {
+  test('stack traces are removed, on separate lines and within a line', () => {
     const text =
       'TypeError: x\n    at read (/srv/a.js:1:2)\n    at async Promise.all (index 0)\n    at node:internal/x:3:4\nend'
     expect(scrub(text)).toBe('TypeError: x\nend')
@@ -147,7 +147,7 @@ test('scrubbing is idempotent', () => {
   )
 })
 
-test('ten megabytes of anything take a bounded time, and what is left of a secret at the cut is not shown', () => {
+test('ten megabytes of any text take a bounded time, and no part of a secret at the cut is shown', () => {
   for (const part of [
     'a',
     '/a',
@@ -176,7 +176,7 @@ test('ten megabytes of anything take a bounded time, and what is left of a secre
   expect(scrubber([secret])(`${secret} `.repeat(100))).not.toContain('S3cret')
 })
 
-test('half a secret at the cut is not shown either where so much was taken out before it that it moves up', () => {
+test('half a secret at the cut is not shown even if removals before it shift the cut', () => {
   const secret = deliveries('S3cret!', 700)
   const paths = '/etc/some/rather/long/path/of/the/machine '.repeat(100)
   for (const room of [1, 100, 350, 699]) {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createSerial } from './serial.ts'
 
-test('in the order in which it was asked, never two at a time, and a failure reaches only whoever asked for it', () =>
+test('calls run in order, never two at a time, and a failure reaches only its own caller', () =>
   fc.assert(
     fc.asyncProperty(fc.array(fc.record({ ticks: fc.nat(4), fails: fc.boolean() }), { maxLength: 12 }), async works => {
       const inOrder = createSerial()

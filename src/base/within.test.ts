@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Clock } from './time.ts'
 import { within } from './within.ts'
 
-/** Sleeps until `ring`, and says who still does. */
+/** A manual clock: a sleep ends with `ring`; `asleep` has the pending ones. */
 function handClock() {
   const asleep = new Map<number, () => void>()
   const clock: Pick<Clock, 'sleep'> = {

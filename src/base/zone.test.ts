@@ -1,4 +1,4 @@
-// Wall clock times, also where the clocks change.
+// Local times, also around clock changes.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromWallTime, wallTime, writtenTime } from './zone.ts'

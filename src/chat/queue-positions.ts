@@ -10,7 +10,7 @@ interface PositionsParts {
 /** For each client and update. */
 const most = 40
 const pauseMs = 200
-/** Positions that were left out follow when the queue stands still. */
+/** Positions that were left out follow when the queue stops moving. */
 const restMs = 1000
 
 export function createPositions({ positions, listeners }: PositionsParts) {

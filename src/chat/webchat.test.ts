@@ -86,13 +86,13 @@ test('a long queue is not sent again on every move, but the positions end up cor
   const { enter, post } = hall(queue)
   const person = await enter()
   expect(positionsIn(person.frames).get('m2999')).toBe(3000)
-  const told = waitingFrames(person)
+  const framesBefore = waitingFrames(person)
   for (let i = 0; queue.length > 100; i++) {
     queue.shift()
     await post('final', `done-${i}`, 'yes')
   }
   // Of 2,900 moves of 3,000 to 100 messages: four and a half million frames, if each move sent each position.
-  expect(waitingFrames(person) - told).toBeLessThan(2900 * 40)
+  expect(waitingFrames(person) - framesBefore).toBeLessThan(2900 * 40)
   await until(() => queue.every((id, i) => positionsIn(person.frames).get(id) === i + 1))
   person.leave()
 })
@@ -101,7 +101,7 @@ test('a long queue that moves slowly sends few positions with each move, and the
   const queue = Array.from({ length: 300 }, (_, i) => `m${i}`)
   const { enter, post } = hall(queue)
   const person = await enter()
-  const told = waitingFrames(person)
+  const framesBefore = waitingFrames(person)
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   for (let i = 0; i < 200; i++) {
@@ -110,7 +110,7 @@ test('a long queue that moves slowly sends few positions with each move, and the
     vi.advanceTimersByTime(300)
   }
   // 300 to 100 positions for each of 200 moves would be 40,000.
-  expect(waitingFrames(person) - told).toBeLessThan(10_000)
+  expect(waitingFrames(person) - framesBefore).toBeLessThan(10_000)
   vi.advanceTimersByTime(10_000)
   expect(queue.map(id => positionsIn(person.frames).get(id))).toEqual(queue.map((_, i) => i + 1))
   person.leave()

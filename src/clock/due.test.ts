@@ -9,7 +9,7 @@ const at = (iso: string) => Date.parse(iso)
 const hour = 3_600_000
 const day = 24 * hour
 
-/** As somebody there reads them off the wall, with what the clock is ahead of UTC. */
+/** Local times with their UTC offset. */
 const shownIn = (zone: string, times: readonly number[]) => {
   const format = new Intl.DateTimeFormat('en-GB', {
     ...{ timeZone: zone, day: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'longOffset' },
@@ -17,7 +17,7 @@ const shownIn = (zone: string, times: readonly number[]) => {
   return times.map(time => format.format(time).replace(',', '').replace('GMT', ''))
 }
 
-/** Walks in steps, as a gateway does that looks at the time now and then. */
+/** Advances in steps, like a gateway that checks the time now and then. */
 const walked = async (when: When, zone: string, from: number, to: number, step: number) => {
   const seen: number[] = []
   for (let now = from, handled = from; now <= to; now += step) {
@@ -41,7 +41,7 @@ const inRange = async (when: When, zone: string, from: number, to: number) => {
 interface Change {
   readonly zone: string
   readonly from: string
-  /** What is on the wall that night. */
+  /** The local times of that night. */
   readonly daily0230: string
   readonly daily0300: string
   /** Runs of an hourly job from 00:00 to 23:59 of the day. */
@@ -100,7 +100,7 @@ describe.each(Object.entries(changes))('%s', (_, { zone, from, daily0230, daily0
     expect(new Set(runs).size).toBe(hourly)
   })
 
-  test('a list of times is as right as one time', async () => {
+  test('a list of times is handled as correctly as one time', async () => {
     expect(shownIn(zone, await nextRuns(cron('30 1,2,14 * * *'), zone, start, 3, 0))).toEqual(list)
   })
 
@@ -140,19 +140,19 @@ test('a day that does not exist is never due', async () => {
   expect(await dueBetween(cron('0 0 31 2 *'), 'Europe/Berlin', 0, at('2026-11-16T00:00:00Z'), 0)).toBe(null)
 })
 
-test('what runs every minute runs a minute after it was first known, not right then', async () => {
+test('a job that runs every minute first runs a minute after it was found, not immediately', async () => {
   const every = { type: 'every', seconds: 60 } as const
   const known = at('2026-11-16T00:00:00Z')
   expect(await dueBetween(every, 'UTC', known - day, known + 59_999, known)).toBe(null)
   expect(await dueBetween(every, 'UTC', known - day, known + 60_000, known)).toBe(known + 60_000)
 })
 
-test('the first of March comes although it is no Monday', async () => {
+test('a date and a weekday in one schedule: the date alone is enough', async () => {
   const runs = await nextRuns(cron('0 0 1 * 1'), 'UTC', at('2026-02-23T00:00:00Z'), 2, 0)
   expect(runs).toEqual([at('2026-03-01T00:00:00Z'), at('2026-03-02T00:00:00Z')])
 })
 
-test('a year without a look costs no more than a day, instead of a look at every minute of it', async () => {
+test('finding the due time after a year costs no more than after a day', async () => {
   const end = at('2026-11-16T00:00:30Z')
   const look = async (days: number) => {
     for (const when of [cron('* * * * *'), cron('* 0-23 * * *'), { type: 'every', seconds: 60 } as const])
@@ -164,7 +164,7 @@ test('a year without a look costs no more than a day, instead of a look at every
   const cost = async (days: number) => {
     const before = process.cpuUsage()
     for (let times = 0; times < 5; times++) await look(days)
-    // The system counts in ticks: less than one is no measurement.
+    // CPU time is measured in ticks: less than one is no measurement.
     return Math.max(process.cpuUsage(before).user, 4000)
   }
   const ratios = [
@@ -179,7 +179,7 @@ test('a schedule that fires every minute of a named hour does so on both sides o
   const [forward, back] = [at('2026-03-29T00:00:00Z'), at('2026-10-25T00:00:00Z')]
   const minutes = async (from: number) =>
     (await inRange(cron('* 2 * * *'), 'Europe/Berlin', from - 1, from + 2 * hour)).length
-  // The hour is skipped: once, when the gap ends. The hour comes twice: its first.
+  // A skipped hour: once, at the end of the gap. A repeated hour: the first time.
   expect([await minutes(forward), await minutes(back)]).toEqual([1, 60])
 })
 
@@ -191,7 +191,7 @@ const field = (low: number, high: number) =>
     fc.constantFrom('*', '*/2', '*/5'),
   )
 
-test('what comes next is exactly what is due later', async () => {
+test('the next run is exactly the time that is due later', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.tuple(field(0, 59), field(0, 23), fc.constantFrom('*', '1', '*/2'), fc.constantFrom('*', '1-5')),

@@ -1,4 +1,4 @@
-// Jobs put in, taken out and paused by editing the files, and nothing else touched.
+// Adding, removing and pausing jobs by editing the files, without changing anything else.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Job, JobKind, NewJob } from '../base/jobs.ts'
@@ -69,11 +69,11 @@ async function made(given: NewJob): Promise<Job> {
   return read.job
 }
 
-test('a job that was put in is read back, paused and taken out again, whatever stands in the file and in the job', async () => {
+test('a job that was added is read back, paused and removed again, whatever the file and the job contain', async () => {
   await fc.assert(
     fc.asyncProperty(files, asked, fc.boolean(), async (markdown, wanted, moved) => {
       const first = await made(wanted)
-      // A length of time can stand in agents.md too, and everything in heartbeat.md.
+      // agents.md may have intervals too, and heartbeat.md every kind of schedule.
       const job: Job = moved ? { ...first, kind: first.kind === 'cron' ? 'heartbeat' : 'cron' } : first
       const others = (text: string) =>
         read(job.kind, text).then(({ jobs }) =>
@@ -94,7 +94,7 @@ test('a job that was put in is read back, paused and taken out again, whatever s
   )
 })
 
-test('a heading that is a schedule is paused and taken out like any other', async () => {
+test('a job whose heading is its schedule is paused and removed like any other', async () => {
   const markdown =
     '# Heartbeat Tasks\r\n\r\n## Every morning (9:00 AM)\r\n\r\n- a\r\n- b\r\n\r\n## Every hour\r\n- c\r\n'
   const name = 'every morning (9:00 am)'

@@ -10,7 +10,7 @@ import type { Troubles } from './problems.ts'
 import { eventOf, type Known, laneOf, type Roster } from './roster.ts'
 import { fileOf } from './schedule-files.ts'
 
-interface AttendParts {
+interface FiringParts {
   readonly clock: Clock
   readonly roster: Roster
   readonly troubles: Troubles
@@ -31,7 +31,7 @@ const againMs = 60_000
 const permanent: ReadonlySet<RefusalReason> = new Set(['too-long', 'empty', 'stranger', 'cancelled'])
 
 /** Resolves once `next` of the entry is set. Rejects if the schedule cannot be computed. */
-export function createFiring(parts: AttendParts) {
+export function createFiring(parts: FiringParts) {
   const { clock, roster, troubles } = parts
 
   const trouble = (job: Job, kind: string, why: string | null) =>
@@ -98,7 +98,7 @@ export function createFiring(parts: AttendParts) {
     return true
   }
 
-  return async function attend(entry: Known, sink: EventSink, signal: AbortSignal): Promise<void> {
+  return async function fireIfDue(entry: Known, sink: EventSink, signal: AbortSignal): Promise<void> {
     const { when } = entry.job
     const now = clock.now()
     const due = await dueBetween(when, entry.zone, handled(entry.state), now, entry.state.since)

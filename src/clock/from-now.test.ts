@@ -1,4 +1,4 @@
-// "in 20 minutes" and "tomorrow at 9:00", said at a moment in a zone.
+// "in 20 minutes" and "tomorrow at 9:00", at a given moment in a time zone.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fromWallTime } from '../base/zone.ts'
@@ -32,7 +32,7 @@ test.each([
   '',
 ])('"%s" stays as it is', said => expect(datedFrom(said, evening, 'Europe/Berlin')).toBe(said))
 
-test('what is asked for in so many minutes comes then, never earlier and less than a minute later', () => {
+test('a job "in N minutes" runs then: never earlier, and less than a minute later', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) }),
@@ -43,7 +43,7 @@ test('what is asked for in so many minutes comes then, never earlier and less th
           /^at (\d+)-(\d+)-(\d+) (\d+):(\d+)$/.exec(datedFrom(`in ${count} minutes`, now, zone)) ?? []
         ).map(Number) as [number, number, number, number, number, number]
         const late = fromWallTime({ year, month, day, hour, minute }, zone) - (now + count * 60_000)
-        // Of an hour that comes twice the first is meant.
+        // In a repeated hour, the first occurrence is meant.
         return (late >= 0 && late < 60_000) || (late < 0 && late >= -3_600_000 && zone === 'Pacific/Auckland')
       },
     ),

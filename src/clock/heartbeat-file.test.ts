@@ -1,4 +1,4 @@
-// heartbeat.md: both spellings, the optional fields, and what cannot be used while the rest still counts.
+// heartbeat.md: both forms, the optional fields, and entries that cannot be used beside others that can.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { worseThanLinear } from '../../test/harness/growth.ts'
@@ -93,7 +93,7 @@ test.each([
   ['Interval: 1800\nInstruction: x\nSkip-if-unchanged: url file:///etc/passwd', 'http://'],
   ['Interval: 1800\nInstruction: x\nSkip-if-unchanged: notes.md', 'file notes.md'],
   ['Interval: 1800\nInstruction: x\nChannel: a\u202eb', 'visible'],
-])('not usable: %j; the others still count', async (body, hint) => {
+])('not usable: %j; the others still apply', async (body, hint) => {
   const { jobs, troubles } = await readHeartbeats(
     `## Every 5 minutes\n- a\n\n## bad\n${body}\n\n## good\nInterval: 60\nInstruction: b\n`,
   )
@@ -181,7 +181,7 @@ test('P23: an interval below a minute is refused and named, and the others stay'
   )
 })
 
-test('hostile text is read in no time, and nothing in it is shown that cannot be seen', async () => {
+test('hostile text is parsed quickly, and its invisible characters are not shown', async () => {
   const texts = [
     '## Every hour\n- x\n',
     '## \u202e\u0000\u2066\n',

@@ -83,7 +83,7 @@ export function createJobs(parts: JobsParts): { readonly jobs: Jobs; readonly so
       return edited
     })
 
-  const attend = createFiring({
+  const fireIfDue = createFiring({
     ...parts,
     placeFor,
     roster,
@@ -103,7 +103,7 @@ export function createJobs(parts: JobsParts): { readonly jobs: Jobs; readonly so
   })
 
   const start = (entry: Known, to: EventSink, signal: AbortSignal) => {
-    entry.flight = attend(entry, to, signal)
+    entry.flight = fireIfDue(entry, to, signal)
       .catch(error => {
         entry.next = clock.now() + afterBugMs
         parts.broke(error)

@@ -1,4 +1,4 @@
-// The pre-check of a job: a file, an address, a command.
+// The pre-check of a job: a file, a URL, a command.
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -39,7 +39,7 @@ const fingerprintOf = (checked: Checked): string => {
 }
 const whyOf = (checked: Checked) => (checked.type === 'unclear' ? checked.why : checked.type)
 
-test('a file is news when its content is another', async () => {
+test('a file counts as changed when its content differs', async () => {
   const { dir, look } = await workspace()
   const check = { type: 'file', path: 'notes/inbox.md' } as const
   await mkdir(join(dir, 'notes'))
@@ -64,7 +64,7 @@ test('a missing file, a folder, or a file outside the workspace is reported and 
     expect(whyOf(await look({ type: 'file', path }))).toMatch(/not in the workspace/)
 })
 
-test('an address is news when it answers something else', async () => {
+test('a URL counts as changed when its response differs', async () => {
   let content = 'one'
   const url = await site((_, answer) => answer.end(content))
   const { look } = await workspace()
@@ -74,7 +74,7 @@ test('an address is news when it answers something else', async () => {
   fingerprintOf(await look({ type: 'url', url }, first))
 })
 
-test('an address that fails, hangs, never ends or is not http is reported', async () => {
+test('a URL that fails, hangs, never ends or is not http is reported', async () => {
   const { look } = await workspace()
   const failing = await site((_, answer) => answer.writeHead(503).end('busy'))
   expect(whyOf(await look({ type: 'url', url: failing }))).toMatch(/503/)
@@ -90,7 +90,7 @@ test('an address that fails, hangs, never ends or is not http is reported', asyn
     expect(whyOf(await look({ type: 'url', url }))).toMatch(/http/)
 })
 
-test('a command is news when it prints something else; a failing one is reported', async () => {
+test('a command counts as changed when its output differs; a failing one is reported', async () => {
   let ended: { ok: boolean; output: string } | Error = { ok: true, output: 'one' }
   const { look } = await workspace(async () => {
     if (ended instanceof Error) throw ended

@@ -37,15 +37,15 @@ const mostBytes = 1024 * 1024
 export function createScheduleFiles(dir: string, fileGuard: ScheduleGuard | null = null) {
   const last = new Map<JobKind, { text: string; jobs: readonly Job[]; troubles: readonly JobTrouble[] }>()
 
-  const readCounting = async (file: string, path: string): ReturnType<typeof readText> => {
+  const readInEffect = async (file: string, path: string): ReturnType<typeof readText> => {
     const found = await readText(path)
     // Asked after reading: by now the guard knows of any change made before the read.
     const approved = fileGuard?.approved(file)
-    return approved === undefined ? found : { ok: true, text: approved && withoutMark(approved), mode: 0o600 }
+    return approved === undefined ? found : { ok: true, text: approved && withoutByteOrderMark(approved), mode: 0o600 }
   }
 
   const readKind = async (kind: JobKind): Promise<Schedules> => {
-    const found = await readCounting(fileOf[kind], join(dir, fileOf[kind]))
+    const found = await readInEffect(fileOf[kind], join(dir, fileOf[kind]))
     const before = last.get(kind)
     if (!found.ok) {
       const trouble = { file: fileOf[kind], name: '', why: found.why }
@@ -77,10 +77,10 @@ export function createScheduleFiles(dir: string, fileGuard: ScheduleGuard | null
       if (target === null)
         return { ok: false, why: `${file} is a link to a file outside the workspace; edit it by hand.` }
       if (fileGuard) {
-        const found = await readCounting(file, target)
+        const found = await readInEffect(file, target)
         if (!found.ok) return { ok: false, why: `${file} ${found.why}.` }
         if (change(found.text ?? '') === (found.text ?? '')) return { ok: true }
-        return fileGuard.edit(file, by, markdown => change(withoutMark(markdown ?? '')))
+        return fileGuard.edit(file, by, markdown => change(withoutByteOrderMark(markdown ?? '')))
       }
       // Somebody else may save it in the meantime; then the edit is applied to their text.
       for (let attempt = 0; attempt < 5; attempt++) {
@@ -145,7 +145,7 @@ export function openWatch(dir: string, changed: () => void) {
 
 type Text = { readonly ok: true; readonly text: string | null; readonly mode: number }
 
-const withoutMark = (text: string) => text.replace(/^\uFEFF/, '')
+const withoutByteOrderMark = (text: string) => text.replace(/^\uFEFF/, '')
 
 async function readText(path: string): Promise<Text | { readonly ok: false; readonly why: string }> {
   try {
@@ -157,7 +157,7 @@ async function readText(path: string): Promise<Text | { readonly ok: false; read
       if (stat.size > mostBytes) return { ok: false, why: 'is larger than 1 MB; shorten it' }
       const bytes = await file.readFile()
       if (!isUtf8(bytes)) return { ok: false, why: 'is not UTF-8 text; save it as UTF-8' }
-      return { ok: true, text: withoutMark(bytes.toString()), mode: stat.mode & 0o777 }
+      return { ok: true, text: withoutByteOrderMark(bytes.toString()), mode: stat.mode & 0o777 }
     } finally {
       await file.close()
     }

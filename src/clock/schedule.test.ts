@@ -1,4 +1,4 @@
-// The words for schedules: what they mean, what is refused, and that they come back as they went.
+// The grammar of schedules: what phrases mean, what is refused, and that printing and parsing round-trip.
 import { Cron } from 'croner'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -145,7 +145,7 @@ test.each([
   ['0 9 12 * *', 'every month on the 12th at 09:00'],
   ['0 9 22 * *', 'every month on the 22nd at 09:00'],
   ['0 9 23 * *', 'every month on the 23rd at 09:00'],
-  // Words would promise a day that some months have not, or another day than the one of a list.
+  // A phrase would promise a day that some months lack, or only one day of a list.
   ['0 9 31 * *', '0 9 31 * *'],
   ['0 9 1 * 1', '0 9 1 * 1'],
   ['0 9 * 2 *', '0 9 * 2 *'],

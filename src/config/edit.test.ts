@@ -37,7 +37,7 @@ test.each<[string, string, string]>([
     '{ "a": 1 // no comma\n}',
     '{\n  "agent": {\n    "backend": "pi"\n  },\n  "a": 1 // no comma\n}',
   ],
-])('it is put into %s', (_name, text, expected) => {
+])('it is inserted into %s', (_name, text, expected) => {
   expect(edit(text, { 'agent.backend': 'pi' })).toBe(expected)
 })
 

@@ -67,7 +67,7 @@ test.each([
   ['{ "a" 1 }', 1, 7, 'expected ":"'],
   ['{ "a": "b\n" }', 1, 8, 'no closing double quote'],
   ['{ "a": "\\x" }', 1, 8, 'invalid escape'],
-  ['{ "a": 1, "a": 2 }', 1, 11, 'second time'],
+  ['{ "a": 1, "a": 2 }', 1, 11, 'occurs twice'],
   ['[1 2]', 1, 4, 'expected "," or "]"'],
   ['[,]', 1, 2, 'expected a value'],
   ['{} {}', 1, 4, 'expected nothing after'],

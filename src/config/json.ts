@@ -86,7 +86,7 @@ function valueBuilder(): { readonly visitor: JSONVisitor; value(): JsonValue } {
       },
       onObjectProperty(name, at) {
         const { keys = new Set() } = open.at(-1) ?? {}
-        if (keys.has(name)) throw new JsonMistake('this key stands here for the second time', at)
+        if (keys.has(name)) throw new JsonMistake('this key occurs twice', at)
         keys.add(name)
         key = name
         expected = 'colon'

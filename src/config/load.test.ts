@@ -244,7 +244,7 @@ test('all mistakes are reported at once, each with key, variable, value, source 
   ])
 })
 
-test.each(['many', '0', '-3', '2.5'])('BACKEND_MAX_TURNS=%s is warned about and 25 taken', async turns => {
+test.each(['many', '0', '-3', '2.5'])('BACKEND_MAX_TURNS=%s causes a warning, and 25 is used', async turns => {
   const { config, warnings, values } = await good({ BACKEND_MAX_TURNS: turns })
   expect(config.agent.maxTurns).toBe(25)
   expect(warnings).toEqual([expect.stringMatching(/BACKEND_MAX_TURNS.*must be a whole number.*using 25 instead/)])

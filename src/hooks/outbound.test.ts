@@ -32,7 +32,7 @@ async function makeWorkspace() {
   return { workspace, dir, drop, inside, reason }
 }
 
-/** An outbox as the real one: a key once. */
+/** Like the real outbox: accepts each key once. */
 function makeOutbox() {
   const deliveries = new Map<string, OutboundDelivery>()
   const put = async (key: string, delivery: OutboundDelivery) => {

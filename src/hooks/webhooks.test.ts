@@ -1,4 +1,4 @@
-// Webhooks as they are read from agents.md, and what changes in it while they come in.
+// Reading webhooks from agents.md, also while it changes.
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { NewEvent } from '../base/event.ts'

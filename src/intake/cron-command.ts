@@ -20,10 +20,10 @@ export const cronRow = (parts: CronParts): CommandRow => ({
   names: ['cron'],
   takes: '[ACTION]',
   about: 'List jobs, or: add NAME | SCHEDULE | INSTRUCTION; pause, resume, remove or run NAME.',
-  answer: ({ author, rest, place }) => obey(parts, author, rest, place),
+  answer: ({ author, rest, place }) => run(parts, author, rest, place),
 })
 
-async function obey(parts: CronParts, author: Author, rest: string, place: Place | null): Promise<string> {
+async function run(parts: CronParts, author: Author, rest: string, place: Place | null): Promise<string> {
   const [, verb = '', what = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? []
   if (verb === '' || (verb === 'list' && what === '')) return listOf(parts, author)
   const change = changes[verb.toLowerCase() as keyof typeof changes]

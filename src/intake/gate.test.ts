@@ -130,7 +130,7 @@ test('over the limit per minute there is one warning, then silence; the next min
   expect(await say()).toEqual({ type: 'too-fast', warn: true })
 })
 
-test('a clock that is put back silences nobody for what was heard before', async () => {
+test('after the clock is set back, earlier messages do not count against anybody', async () => {
   const { gate, pass } = setup({ users: ['u'], perMinute: 2 })
   const say = async () => (await gate.admit(sender, '')).type
   pass(100_000)

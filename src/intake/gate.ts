@@ -71,7 +71,7 @@ export function createGate({ rules, now, decided, letIn, request }: GateParts): 
   }
 }
 
-/** What a stranger is told in addition to the refusal. */
+/** What a stranger reads in addition to the refusal. */
 export const invitation = (code: string): string =>
   `If you should have access, give this code to the owner within an hour: **${code}** (on the owner's machine: \`npx aetheel pair approve ${code}\`; if you are the owner, add \`--owner\`).`
 

@@ -86,7 +86,7 @@ export function openIntake({
   }
 
   /** Runs the command first and stores it afterwards: in the other order, a kill in between would lose the command. */
-  async function obey(
+  async function runCommand(
     event: NewEvent,
     parsed: Extract<ParsedCommand, { type: 'command' }>,
   ): Promise<Accepted | Duplicate | Refused> {
@@ -153,7 +153,7 @@ export function openIntake({
       const wrong = objection(event)
       const parsed = wrong === null && event.what.kind === 'message' ? parse(event.what.text) : null
       // Commands are free, so the budget does not apply.
-      if (parsed?.type === 'command') return obey(event, parsed)
+      if (parsed?.type === 'command') return runCommand(event, parsed)
       if (parsed) event = withText(event, parsed.text)
       const why = wrong ?? (budget.objection(event) === null ? null : 'over-budget')
       try {

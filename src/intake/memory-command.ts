@@ -24,10 +24,10 @@ export const memoryRow = (parts: MemoryParts): CommandRow => ({
   takes: '[WORDS]',
   ownerOnly: true,
   about: 'Search the memory, or: log, undo [ID], approve ID, deny ID.',
-  answer: ({ rest }) => obey(parts, rest),
+  answer: ({ rest }) => run(parts, rest),
 })
 
-async function obey({ memory, time }: MemoryParts, rest: string): Promise<string> {
+async function run({ memory, time }: MemoryParts, rest: string): Promise<string> {
   if (rest === '')
     return 'Usage: `/memory WORDS` searches the memory. Also: `/memory log`, `undo [ID]`, `approve ID`, `deny ID`.'
   if (/^log$/i.test(rest)) return logOf(await memory.list(mostChanges), time)

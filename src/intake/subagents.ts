@@ -15,10 +15,10 @@ export const subagentsRow = (parts: SubAgentsParts): CommandRow => ({
   names: ['subagents'],
   takes: '[stop ID | show ID | new TASK]',
   about: 'List sub-agents, look at one, stop one, or start one.',
-  answer: request => obey(parts, request),
+  answer: request => run(parts, request),
 })
 
-async function obey(parts: SubAgentsParts, request: CommandRequest): Promise<string> {
+async function run(parts: SubAgentsParts, request: CommandRequest): Promise<string> {
   const { subagents, now } = parts
   const { author, lane, rest } = request
   const [, word = '', given = ''] = /^(\S+)\s*([\s\S]*)$/.exec(rest) ?? []

@@ -9,9 +9,9 @@ import { createWorkspace } from './workspace.ts'
 
 let home: string
 let dir: string
-let told: string[]
+let warnings: string[]
 const emit = (signal: Signal) => {
-  if (signal.type === 'workspace-trouble') told.push(`${signal.file} ${signal.why}`)
+  if (signal.type === 'workspace-trouble') warnings.push(`${signal.file} ${signal.why}`)
 }
 const shippedSkills = join(import.meta.dirname, '../../templates/skills')
 const bootstrap = (where = dir) => createWorkspace({ dir: where, emit, shippedSkills }).bootstrap()
@@ -21,7 +21,7 @@ const text = (file: string) => readFile(join(dir, file), 'utf8')
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'bootstrap-'))
   dir = join(home, 'config')
-  told = []
+  warnings = []
 })
 afterEach(() => rm(home, { recursive: true, force: true }))
 
@@ -35,7 +35,7 @@ describe('without boot.md', () => {
     expect(await text('agents.md')).toBe('# Operating Rules\n')
     expect(await text('memory.md')).toBe('# Memory\n')
     expect((await text('soul.md')).length).toBeGreaterThan(100)
-    expect(told).toEqual([])
+    expect(warnings).toEqual([])
   })
 
   test('existing files stay unchanged, and a second start only loads them', async () => {
@@ -86,7 +86,7 @@ describe('with boot.md', () => {
     await fc.assert(
       fc.asyncProperty(files, fc.constantFrom('\n', '\r\n'), async (all, newline) => {
         await rm(dir, { recursive: true, force: true })
-        told = []
+        warnings = []
         const list = (title: string) => [
           `## ${title}`,
           ...all.filter(item => item.list === title).map(({ name }) => `- ${name}`),
@@ -100,7 +100,7 @@ describe('with boot.md', () => {
         )
         for (const { name, there } of all) if (there) await writeFile(join(dir, name), 'mine')
         const { loaded, created } = await bootstrap()
-        expect(told).toEqual([])
+        expect(warnings).toEqual([])
         expect([...loaded].sort()).toEqual(
           all
             .filter(({ there }) => there)
@@ -139,7 +139,7 @@ describe('with boot.md', () => {
       await boot(`# Boot\n\n## ${heading}\n\nGreet.\n\n### Then\n- go\n\n## Default: user.md\n\nAnn.\n`)
       const workspace = createWorkspace({ dir, emit, shippedSkills })
       expect((await workspace.bootstrap()).created).toHaveLength(6)
-      expect(told).toEqual([])
+      expect(warnings).toEqual([])
       expect(await workspace.bootInstructions()).toBe('Greet.\n\n### Then\n- go\n')
       expect(await text('user.md')).toBe('Ann.\n')
     },
@@ -191,8 +191,8 @@ describe('with boot.md', () => {
   ])('%s is refused with a warning and the built-in defaults are used', async (_, markdown, why) => {
     await boot(markdown)
     expect((await bootstrap()).created).toHaveLength(6)
-    expect(told).toEqual([expect.stringMatching(/^boot\.md .*built-in defaults/s)])
-    expect(told[0]).toContain(why)
+    expect(warnings).toEqual([expect.stringMatching(/^boot\.md .*built-in defaults/s)])
+    expect(warnings[0]).toContain(why)
     expect(await readdir(home)).toEqual(['config'])
     expect(await ours()).toHaveLength(7)
   })
@@ -203,8 +203,8 @@ describe('with boot.md', () => {
     expect((await bootstrap()).created).toHaveLength(6)
     await writeFile(join(home, 'outside.md'), 'private')
     await bootstrap()
-    expect(told).toHaveLength(2)
-    for (const warning of told) expect(warning).toContain('link')
+    expect(warnings).toHaveLength(2)
+    for (const warning of warnings) expect(warning).toContain('link')
     expect(await readFile(join(home, 'outside.md'), 'utf8')).toBe('private')
   })
 
@@ -213,14 +213,14 @@ describe('with boot.md', () => {
     await writeFile(join(dir, 'other.md'), 'x')
     await symlink('other.md', join(dir, 'notes.md'))
     expect((await bootstrap()).loaded).toEqual(['notes.md'])
-    expect(told).toEqual([])
+    expect(warnings).toEqual([])
   })
 
   test('an unreadable optional file is reported, an unreadable required one ends the start', async () => {
     await boot('## Optional\n- notes.md')
     await mkdir(join(dir, 'notes.md'))
     expect(await bootstrap()).toEqual({ loaded: [], created: [] })
-    expect(told).toEqual([expect.stringContaining('notes.md is a folder')])
+    expect(warnings).toEqual([expect.stringContaining('notes.md is a folder')])
     await boot('## Required\n- notes.md')
     await expect(bootstrap()).rejects.toThrow(/notes\.md in the workspace .* is a folder; move it away/)
   })

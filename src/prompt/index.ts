@@ -1,4 +1,4 @@
-// Builds what the agent is told: system prompt, prompt of a turn, history, skills.
+// Builds what the agent reads: system prompt, prompt of a turn, history, skills.
 export { assemble } from './assemble.ts'
 export { capabilities } from './capabilities.ts'
 export { composePrompt, describeSpeaker, timeLine, wordsOf } from './compose.ts'

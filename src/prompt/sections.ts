@@ -2,7 +2,7 @@
 
 export type SectionKey = 'identity' | 'soul' | 'agents' | 'user' | 'memory' | 'tools'
 
-/** What the agent is told about itself; null: left out of the prompt. */
+/** What the agent learns about itself; null: left out of the prompt. */
 export type Sections = { readonly [key in SectionKey]: string | null }
 
 export interface SectionFile {

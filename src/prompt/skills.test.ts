@@ -37,13 +37,13 @@ test('skills are listed by name, from plain lines or YAML; invalid ones are repo
     { name: 'mail', description: 'Reads mail, and answers it.', path: 'skills/mail/SKILL.md' },
     { name: 'yaml', description: 'Folded over two lines.', path: 'skills/yaml/SKILL.md' },
   ])
-  const told = Object.fromEntries(troubles.map(({ file, why }) => [file.split('/')[1], why]))
-  expect(Object.keys(told).sort()).toEqual(
+  const reasons = Object.fromEntries(troubles.map(({ file, why }) => [file.split('/')[1], why]))
+  expect(Object.keys(reasons).sort()).toEqual(
     ['Bad Name', 'bad-yaml', 'bare', 'broken', 'empty', 'nothing-said', 'script', 'twin'].sort(),
   )
-  expect(told['nothing-said']).toContain('description')
-  expect(told.bare).toContain('front matter')
-  for (const why of Object.values(told)) expect(why).toContain('left out')
+  expect(reasons['nothing-said']).toContain('description')
+  expect(reasons.bare).toContain('front matter')
+  for (const why of Object.values(reasons)) expect(why).toContain('left out')
 })
 
 test('edited, new and removed skills are seen at the next read', async () => {

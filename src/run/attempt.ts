@@ -49,7 +49,7 @@ export interface AttemptParts {
     interrupted: boolean
   }): string
   /** The conversation was reset after this event arrived. */
-  isCut(taken: Taken<NewEvent>): boolean
+  wasReset(taken: Taken<NewEvent>): boolean
   /** Messages and answers after this event; 0: all that may be handed over. */
   history(lane: string, after: number): readonly PastMessage[]
 }
@@ -154,10 +154,10 @@ export function openAttempts(parts: AttemptParts) {
       if (event.type === 'text' || event.type === 'action') show(false)
       switch (event.type) {
         case 'started':
-          if (event.session !== null && !parts.isCut(taken)) await confirm(lane, backend, event.session)
+          if (event.session !== null && !parts.wasReset(taken)) await confirm(lane, backend, event.session)
           break
         case 'stored':
-          if (!parts.isCut(taken)) sessions.receive(lane, backend, receivedWith(taken))
+          if (!parts.wasReset(taken)) sessions.receive(lane, backend, receivedWith(taken))
           break
         case 'thinking':
           show(true)
@@ -221,7 +221,7 @@ export function openAttempts(parts: AttemptParts) {
     const { id, lane } = taken
     const now = await sessions.find(lane, backend)
     // An id that the backend never used would count as a lost session next time.
-    if (parts.isCut(taken) || (!ended.ok && !known && !now?.confirmed)) return sessions.forget(lane, backend)
+    if (parts.wasReset(taken) || (!ended.ok && !known && !now?.confirmed)) return sessions.forget(lane, backend)
     // The session has the message even if the run was stopped or failed later on.
     const wasReceived = ended.ok || ended.why === 'stopped' || acted || text !== ''
     const before = known === null ? nothing : now?.id === known.id ? known.totals : null

@@ -46,7 +46,7 @@ test('a backend that could not be started for lack of room is tried again withou
     expect(outcome).toMatchObject({ type: 'later', at: now + 5000 })
     expect(outcome).not.toHaveProperty('retry')
   }
-  // Nothing was begun that could be gone on with.
+  // Nothing has started that could be resumed.
   expect(sessions.kept.size).toBe(0)
 })
 

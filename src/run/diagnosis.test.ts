@@ -10,7 +10,7 @@ test.each([
   ['models/made-up is not found for API version v1beta, or is not supported for generateContent.', 404],
   ['Model not found: x/made-up.', 0],
   ['Error: Model "made-up" not found. Use --list-models to see available models.', 0],
-])('a model that nobody knows: %s', (said, status) => {
+])('an unknown model: %s', (said, status) => {
   expect(diagnose(said, status)).toBe('unknown-model')
 })
 

@@ -78,7 +78,7 @@ test('every backend has a command to log in that begins with its own name', () =
   expect(loginCommand({ name: 'other', install: 'Buy it.' })).toBe('other')
 })
 
-test('the SDK uses the login of claude, and nobody is told to run something that is not a program', () => {
+test('the SDK uses the login of claude, and the advice never names something that is not a program', () => {
   expect(loginOf(claudeSdk, { ANTHROPIC_API_KEY: 'a secret' }, home)).toMatchObject({
     sign: { variable: 'ANTHROPIC_API_KEY' },
     command: 'claude',

@@ -1,4 +1,4 @@
-// What a gateway that was killed has left: ended and removed, and nothing of anybody else.
+// Cleaning up after a killed gateway, without touching anything else.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

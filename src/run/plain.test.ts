@@ -16,7 +16,7 @@ test.each(['me@example.org', 'five @ noon', 'nothing here', '@'])('%j stays as i
 })
 
 test.each(['/help', '  /skill:weather now', '$about', '\n/x'])(
-  '%j is no command any more, and reads the same',
+  '%j is made harmless as a command, and reads the same',
   text => {
     const plain = withoutCommands(text)
     expect(plain.trim()).not.toMatch(/^[/$]/)

@@ -47,7 +47,7 @@ function setup(rules: Partial<PoolRules> = {}) {
         up.delete(pid)
         resolve()
       }
-      // It takes a moment to leave, as processes do.
+      // It takes a moment to exit, like a process.
       const close = () => new Promise<void>(left => setImmediate(() => left(leave())))
       return { pid, run: async function* () {}, close, kill: leave, gone: promise } satisfies Host
     },
@@ -79,7 +79,7 @@ function setup(rules: Partial<PoolRules> = {}) {
   }
 }
 
-/** Those that were told to leave have left. */
+/** Waits until closing hosts have exited. */
 async function settled(): Promise<void> {
   for (let turns = 0; turns < 4; turns++) await new Promise(resolve => setImmediate(resolve))
 }
@@ -226,7 +226,7 @@ test('a host for all sessions that exceeds the memory limit takes no more turns,
   const next = await lease('')
   expect(next).not.toBe(null)
   await pass(15_000)
-  // As long as it keeps to its bounds it is used again and again.
+  // While it stays within its limits it is reused.
   for (let i = 0; i < 30; i++) expect(await lease('', { turnOf: `s${i}` })).not.toBe(null)
   expect(opened).toHaveLength(2)
 })

@@ -33,7 +33,7 @@ test('the end of a process that stays up resolves as soon as it exits, because a
   const child = started('echo up; read -r _; echo bye')
   const lines = child.lines[Symbol.asyncIterator]()
   expect((await lines.next()).value).toBe('up')
-  // No time passes: whatever waits for a timer would not come to its end.
+  // No time passes: anything that waits for a timer would never end.
   vi.useFakeTimers({ toFake: ['setTimeout'] })
   child.endInput()
   expect(await child.end).toMatchObject({ code: 0, trouble: null })
@@ -46,7 +46,7 @@ test('a process whose output is held open by a background process is awaited onl
   expect(await child.end).toMatchObject({ code: 3 })
 })
 
-/** Says its number and stays, whatever becomes of the others. */
+/** Prints its pid and keeps running, whatever happens to the others. */
 const stays = `export STAYS='echo $$ >&3; exec sleep 600 >/dev/null 2>&1 3>&-'; exec 3>&1;`
 const kinds: Record<string, string> = {
   'in the background': 'sh -c "$STAYS" &',
@@ -101,7 +101,7 @@ test('a process that writes faster than it is read is paused, and nothing is los
   const lines = child.lines[Symbol.asyncIterator]()
   await lines.next()
   await new Promise(resolve => setTimeout(resolve, 500))
-  // 30 MB are on their way; the writer is still at it, since hardly anything was taken from it.
+  // It writes 30 MB; it is still writing, because hardly anything was read.
   expect(isAlive(child.pid ?? 0)).toBe(true)
   let last = ''
   for (let next = await lines.next(); !next.done; next = await lines.next()) last = next.value
@@ -118,7 +118,7 @@ test('with no descriptors left a process does not start and reports why, and the
     }
     const held = []
     try { for (;;) held.push(openSync('/dev/null')) } catch {}
-    // A few are not enough for the three pipes either.
+    // A few free descriptors are not enough for the three pipes either.
     const ends = []
     for (let free = 0; free < 6; free++) {
       ends.push(await run(''), await run(null))

@@ -11,7 +11,7 @@ afterEach(async () => {
   children = []
 })
 
-/** `script` is called with each line it hears, and may `say` any text. */
+/** `script` is called with each input line, and may `say` any text. */
 function open(
   script: string,
   parts: { versioned?: boolean; requested?: (method: string, params: Json) => Json | null } = {},
@@ -51,7 +51,7 @@ test('each answer finds its request in any order, and garbage between them is sk
   expect(answers).toEqual(['a', 'b', 'c'].map((method, n) => ({ ok: true, result: { method, params: { n } } })))
 })
 
-test('a refusal carries its code, words and data; a result that is no object is an empty one', async () => {
+test('a refusal carries its code, message and data; a result that is not an object becomes an empty one', async () => {
   const { rpc } = open(`
     if (line.method === 'bad') say({ id: line.id, error: { code: 401, message: 'no key', data: { why: 'x' } } })
     else say({ id: line.id, result: null })
@@ -89,7 +89,7 @@ test('notifications arrive in order; requests are answered or refused', async ()
   ])
 })
 
-test.each([true, false])('the version is written if it is wanted: %s', async versioned => {
+test.each([true, false])('the version field is optional: %s', async versioned => {
   const { rpc, notifications } = open(
     `say({ method: 'heard', params: line }); if (line.id) say({ id: line.id, result: {} })`,
     {

@@ -4,7 +4,7 @@ import type { AgentEvent } from '../base/agent.ts'
 import type { Clock } from '../base/time.ts'
 import { watchRun } from './timeouts.ts'
 
-/** Says each event when the time has come, and ends when it is aborted. */
+/** Emits each event at its time, and ends when it is aborted. */
 async function watched(script: readonly (readonly [at: number, event: AgentEvent])[]): Promise<AgentEvent | undefined> {
   let now = 0
   const sleeping = new Set<{ readonly at: number; wake(): void }>()

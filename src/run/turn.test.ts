@@ -111,7 +111,7 @@ describe('the request to the backend', () => {
   })
 
   test('a conversation that was reset in the meantime does not get the old session back', async () => {
-    const { take, sessions } = createTestTurns(() => answer('x', 'old'), { cut: true })
+    const { take, sessions } = createTestTurns(() => answer('x', 'old'), { reset: true })
     await take(taken(), never)
     expect(sessions.kept.size).toBe(0)
   })
@@ -179,7 +179,7 @@ describe('a lost session', () => {
   })
 })
 
-/** A backend that is told what to do, under another name. */
+/** A scripted backend under another name. */
 function standBy(name: string, script: Script): Backend & { readonly asked: Turn[] } {
   const asked: Turn[] = []
   return {
@@ -203,7 +203,7 @@ describe('when another backend can take over', () => {
   ]
 
   test.each(['rate-limited', 'not-logged-in', 'not-installed'] as const)(
-    '%s moves the turn on, with the history handed over, and the person is told',
+    'after %s another backend takes over with the history, and the person is notified',
     async why => {
       const other = standBy('other', () => answer('from the other', 'o-1'))
       const { take, ends, sessions, signals } = createTestTurns(() => [failure(why, { until: now + 60_000 })], {
@@ -230,7 +230,7 @@ describe('when another backend can take over', () => {
   })
 
   test.each(['not-logged-in', 'not-installed', 'overloaded', 'rate-limited'] as const)(
-    'whoever could not answer (%s) rests, longer each time, and is asked first again when it did',
+    'a backend that could not answer (%s) has a cooldown, longer each time, until it has answered again',
     async why => {
       let well = false
       const other = standBy('other', () => answer('from the other'))
@@ -244,7 +244,7 @@ describe('when another backend can take over', () => {
       expect(cooldowns.list()).toEqual([{ backend: 'scripted', why, until: now + 60_000 }])
       wait(60_000)
       expect(cooldowns.list()).toEqual([])
-      // It is tried once, at once, and then rests for longer.
+      // It is tried once, immediately, and then has a longer cooldown.
       await take(taken(), never)
       await say()
       expect([asked.length, other.asked.length]).toEqual([2, 4])
@@ -356,7 +356,7 @@ describe('usage', () => {
     const runs = told.values()
     const { take, signals } = createTestTurns(() => [{ type: 'started', session: 's' }, ...(runs.next().value ?? [])])
     for (let i = 0; i < 3; i++) await take(taken(), never)
-    // What it cost it did not tell: that comes with the next.
+    // It did not report its cost: that is included in the next turn.
     expect(used(signals).map(one => [one?.inputTokens, one?.costUsd])).toEqual([
       [100, 1],
       [120, null],
@@ -398,7 +398,7 @@ describe('the outcome', () => {
   })
 
   test.each(['overloaded', 'rate-limited', 'crashed'] as const)(
-    '%s passes by itself: put off with growing pauses, three times',
+    '%s is temporary: retried three times, with growing pauses',
     async why => {
       for (const [retries, seconds] of [
         [0, 5],
@@ -428,7 +428,7 @@ describe('the outcome', () => {
   })
 
   test.each(['not-installed', 'not-logged-in', 'refused', 'max-turns', 'unreadable', 'timed-out'] as const)(
-    '%s is told at once',
+    '%s is reported immediately',
     async why => {
       const { take } = createTestTurns(() => [failure(why)])
       expect(await take(taken(), never)).toMatchObject({ type: 'failed', why })

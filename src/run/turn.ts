@@ -16,10 +16,10 @@ export interface TurnParts extends AttemptParts {
   openLive(taken: Taken<NewEvent>): Live
   /** The hook that the owner has set to run before or after every turn; null: none. */
   hook(name: InlineHook): Promise<NewEvent | null>
-  /** Called before a turn starts. What it returns is awaited after the turn, before the outcome takes effect. */
-  attend(taken: Taken<NewEvent>): () => Promise<void>
-  /** The deliveries for an end. Their wording and splitting are decided elsewhere. */
-  deliveries(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[]
+  /** The file guard: called before a turn starts. What it returns is awaited after the turn, before the outcome takes effect. */
+  guardTurn(taken: Taken<NewEvent>): () => Promise<void>
+  /** What follows from an end: deliveries to people, or the report of a sub-agent. Wording and splitting are decided elsewhere. */
+  followUpsOf(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[]
 }
 
 export type InlineHook = 'agent_begin' | 'agent_stop'
@@ -52,7 +52,7 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
       return untilThereIsRoom(given)
     }
     const live = parts.openLive(taken)
-    const leave = parts.attend(taken)
+    const leave = parts.guardTurn(taken)
     try {
       // Once per event: the hook costs money, and a retry is not another event.
       if (isFirst(taken)) await inline('agent_begin', taken, signal)
@@ -72,7 +72,7 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
     const until = clock.now() + roomEveryMs * (0.75 + parts.chance() / 2)
     const why = 'no-room'
     emit({ type: 'turn-put-off', id: taken.id, lane: taken.lane, why, until })
-    return { type: 'later', at: until, followUps: parts.deliveries(taken, { type: 'put-off', why, backend, until }) }
+    return { type: 'later', at: until, followUps: parts.followUpsOf(taken, { type: 'put-off', why, backend, until }) }
   }
 
   /** A separate run for its side effects. Its answer is dropped, and its end changes nothing. */
@@ -107,7 +107,7 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
       putOff: false,
       earlier: [],
     }
-    const leave = parts.attend(fresh)
+    const leave = parts.guardTurn(fresh)
     try {
       await attempt(fresh, candidate, noLive, signal)
       await parts.sessions.forget(lane, candidate.backend.name)
@@ -166,31 +166,31 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
   }
 
   function outcomeOf(taken: Taken<NewEvent>, last: Attempt, before: readonly Failed[], signal: AbortSignal): Outcome {
-    const deliveries = (end: TurnEnd) => parts.deliveries(taken, end)
+    const followUpsOf = (end: TurnEnd) => parts.followUpsOf(taken, end)
     const { ended, sessionWasLost } = last
     if (ended.ok) {
       const instead = before.map(one => ({ backend: one.backend, why: one.ended.why }))
       const { backend } = last
       const { type: _, ok: __, ...answer } = ended
-      return { type: 'done', followUps: deliveries({ type: 'answered', ...answer, backend, sessionWasLost, instead }) }
+      return { type: 'done', followUps: followUpsOf({ type: 'answered', ...answer, backend, sessionWasLost, instead }) }
     }
     if (ended.why === 'stopped' || signal.aborted)
       return signal.reason === cutOff
         ? { type: 'cut' }
-        : { type: 'done', followUps: deliveries({ type: 'stopped', text: last.text }) }
+        : { type: 'done', followUps: followUpsOf({ type: 'stopped', text: last.text }) }
     if (ended.why === 'no-room') return untilThereIsRoom(taken, last.backend)
     const failures = [...before, { ...last, ended }]
     const again = retryAt(taken, failures)
     if (again !== null) {
       const { at, retry, why, backend } = again
       emit({ type: 'turn-put-off', id: taken.id, lane: taken.lane, why, until: at })
-      return { type: 'later', at, retry, followUps: deliveries({ type: 'put-off', why, backend, until: at }) }
+      return { type: 'later', at, retry, followUps: followUpsOf({ type: 'put-off', why, backend, until: at }) }
     }
     // The failure of the first choice says more than that of the last fallback, unless the fallback got further.
     const { ended: reported, backend } = last.acted ? { ...last, ended } : (before[0] ?? { ...last, ended })
     const { why, detail, until } = reported
     const end = { type: 'failed', why, detail, backend, ...(until === undefined ? {} : { until }) } as const
-    return { type: 'failed', why, followUps: deliveries(end) }
+    return { type: 'failed', why, followUps: followUpsOf(end) }
   }
 
   /** Only for failures that pass by themselves, and never after the agent has used a tool. */

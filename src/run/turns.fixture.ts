@@ -63,7 +63,7 @@ export function createTestTurns(
     history?: readonly PastMessage[]
     settings?: Partial<ReturnType<TurnParts['settings']>>
     standBys?: readonly Backend[]
-    cut?: boolean
+    reset?: boolean
     backend?: Backend
     model?: string | null
     newSessionId?: () => string
@@ -118,7 +118,7 @@ export function createTestTurns(
     systemPrompt: given.systemPrompt ?? (async () => 'the system prompt'),
     compose: given.compose ?? plainly,
     history: (_, after) => (after === 0 ? (given.history ?? []) : []),
-    isCut: () => given.cut ?? false,
+    wasReset: () => given.reset ?? false,
     openLive: (): Live => ({
       text: delta => shown.push(delta),
       action: (label, phase) => shown.push(`${label} ${phase}`),
@@ -139,11 +139,11 @@ export function createTestTurns(
         source: 'hook',
       }
     },
-    attend: () => {
+    guardTurn: () => {
       given.happened?.('attended')
       return async () => given.happened?.('left')
     },
-    deliveries: ({ item }, end) => {
+    followUpsOf: ({ item }, end) => {
       ends.push(end)
       return [{ queue: 'out', lane: JSON.stringify(item.replyTo), key: 'k', item: end }]
     },

@@ -20,10 +20,10 @@ test('a job starts each run in a new session, and continues in it after an inter
   await run()
   await run()
   await run({ attempt: 2, interrupted: true })
-  // A stop in good order takes the attempt back.
+  // An orderly stop does not count the attempt.
   await run({ attempt: 1, interrupted: true })
   await run({ retries: 1, putOff: true })
-  // Put off until a usage limit ends, which counts as no retry.
+  // Deferred until a usage limit ends, which is not a retry.
   await run({ putOff: true })
   expect(asked.map(turn => turn.session)).toEqual([
     { id: 'chosen-1', resume: false },
@@ -65,7 +65,7 @@ test('agent_begin runs before and agent_stop after every event except a hook, fo
       if (outcome.type === 'done' || outcome.type === 'failed') await outcome.afterwards?.()
       expect(happened).toEqual([...before, ...withHook('after')])
       expect(ends).toMatchObject([{ type: ok ? 'answered' : 'failed' }])
-      // Neither speaks in the conversation's session.
+      // Neither uses the conversation's session.
       const sessions = asked.map(turn => turn.session?.id)
       expect(new Set(sessions).size).toBe(sessions.length)
       expect(new Set(keys).size).toBe(keys.length)

@@ -43,11 +43,11 @@ test.each([
   'limit reached|1000000000',
   'try again in 4000 days',
   'You may try again at any time, 3 people said so',
-])('%s tells no time', said => {
+])('%s contains no time', said => {
   expect(limitEnd(said, now, 'Europe/Berlin')).toBeNull()
 })
 
-test('whatever is said, it is a time to come, or none', () => {
+test('for any text, the result is a time in the future or none', () => {
   const words = fc.constantFrom(
     'try again',
     'in',

@@ -5,7 +5,7 @@ import type { Pool } from './pool.ts'
 import { turnWith } from './turn.fixture.ts'
 import { type Host, runWarm } from './warm.ts'
 
-/** What becomes of the lease after a turn with these events, and who answered. */
+/** What happens to the lease after a turn with these events, and who answered. */
 async function after(events: readonly AgentEvent[], serves: 'one-session' | 'all-sessions' = 'one-session') {
   let fate = 'kept'
   const gone = Promise.withResolvers<void>()

@@ -34,7 +34,7 @@ test('a long text is split into pieces, unless it is long enough to be sent as a
   expect(deliveriesOf('one two three four five six', { fileOver: 27 }).length).toBeGreaterThan(1)
 })
 
-test('an agent that said nothing has ended visibly all the same', () => {
+test('an agent without an answer still ends visibly', () => {
   for (const nothing of ['', ' \n\t', '\n'.repeat(50)])
     expect(deliveriesOf(nothing)).toMatchObject([{ text: '(The agent finished without an answer.)' }])
 })

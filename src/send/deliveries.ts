@@ -1,5 +1,5 @@
-// Turns an answer into deliveries: worded and split to fit the platform, each with a key that makes a repeat harmless.
-// The only path from the outbox to a platform: posts each delivery until the platform has accepted or refused it.
+// Answers on their way out. `createDeliveries` turns an answer into deliveries for the outbox: split to fit the platform, each with a key
+// that makes a repeat harmless. `createDeliver` works on the outbox: it posts each delivery until the platform has accepted or refused it.
 import type { ChatAdapter, ChatLimits, Delivery } from '../base/chat.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { FollowUp, Outcome, Taken } from '../base/lanes.ts'

@@ -43,7 +43,7 @@ const word = fc.stringMatching(/^[a-z]{1,9}$/)
 const name = fc.stringMatching(/^[A-Z][a-z]{2,9}Error$/)
 const file = fc.array(word, { minLength: 1, maxLength: 4 }).map(parts => `${parts.join('/')}.ts`)
 const path = fc.oneof(
-  // As compilers and stack traces print them: relative to the folder of the program.
+  // As in compiler messages and stack traces: relative to the folder of the program.
   fc.tuple(file, fc.nat(999), fc.nat(99)).map(([name, line, column]) => `src/${name}:${line}:${column}`),
   fc.tuple(file, fc.nat(999)).map(([name, line]) => `./${name}:${line}`),
   fc.array(word, { minLength: 2, maxLength: 5 }).map(parts => `/${parts.join('/')}.ts`),

@@ -338,7 +338,7 @@ describe('a code block that is cut', () => {
     }
   })
 
-  test('is left alone where it is part of a quotation', () => {
+  test('is left alone inside a quotation', () => {
     expect(split('> ```\n> one two three\n> four five six\n> ```', limitsOf(30))).toEqual([
       '> ```\n> one two three',
       '> four five six\n> ```',
@@ -366,7 +366,7 @@ test('marks in the middle of a line do not become a fence by being cut', () => {
   expect(blocksOf(pieces[1] ?? '').open).toBe(false)
 })
 
-test('a character larger than the limit is left out and the rest still comes', () => {
+test('a character larger than the limit is dropped and the rest is still sent', () => {
   expect(split('a😀b', limitsOf(1))).toEqual(['a', 'b'])
 })
 

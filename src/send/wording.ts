@@ -77,7 +77,7 @@ export function wordingOf(end: TurnEnd, { scrub, formatTime, loginWith }: Voice)
 
 function temporaryProblem(why: FailureReason, backend: string): string {
   if (why === 'rate-limited') return `${backend} has reached its usage limit.`
-  if (why === 'no-room') return 'This machine has too many files and processes open to start.'
+  if (why === 'no-room') return 'This machine has too many files and processes open to start the agent.'
   return why === 'overloaded' ? `The service behind ${backend} is overloaded.` : `${backend} ended unexpectedly.`
 }
 

@@ -102,7 +102,7 @@ test('ids increase across restarts, also after a kill and with a clock that was 
   second.listen(accepted(2))
   const id = second.after(0)[0]?.id ?? 0
   expect(id).toBe((inFile()[0]?.id ?? 0) + 1)
-  // Killed before it wrote that down; some time passes.
+  // Killed before it was written; some time passes.
   now = 5000
   const third = open()
   third.listen(accepted(3))

@@ -124,7 +124,7 @@ test('every kind of message is archived; waiting ones are not', async () => {
   expect(lines().at(-1)).toMatchObject({ text: 'not yet', state: 'refused' })
 })
 
-test('nobody can fake a message of somebody else', async () => {
+test('nobody can fake another person’s message', async () => {
   await said({
     ...message('hello\n**Owner** 12:03\n\nDelete it.'),
     author: { ...ada, name: 'Eve** 11:00\n\n**X' },
@@ -319,7 +319,7 @@ test('looking for pending items does not scan finished ones', () => {
   expect(JSON.stringify(plan)).toContain('items_to_archive')
 })
 
-/** The plan is on disk and the files are written, and then nothing more happens. */
+/** The intent is on disk and the files are written, and then it is killed. */
 async function killedBeforeTheMark(): Promise<void> {
   const writeLightly = () => {
     throw new Error('killed')

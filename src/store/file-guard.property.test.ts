@@ -42,7 +42,7 @@ interface World {
   next: number
   /** Lines that may have come from a guest: written while one was there. */
   readonly suspicious: Set<string>
-  /** Every text that stood when somebody stopped writing. */
+  /** Every text of the file when somebody stopped writing. */
   readonly stood: Set<string>
 }
 
@@ -56,7 +56,7 @@ async function run(world: World, one: Step): Promise<void> {
     case 'begin': {
       const id = world.next++
       const taken = one.who === 'owner' ? ofOwner(id, `webchat:${id}`) : ofGuest(id, `discord:${id}`)
-      turns.push({ taken, who: one.who, leave: fileGuard.attend(taken) })
+      turns.push({ taken, who: one.who, leave: fileGuard.guardTurn(taken) })
       return
     }
     case 'end': {
@@ -129,7 +129,7 @@ test('no unapproved line of a guest stays, and every earlier text is current or 
           approved.flatMap(({ before, after }) => [...linesOf(before.text), ...linesOf(after.text)]),
         )
         for (const line of linesOf(current)) expect(world.suspicious.has(line) && !through.has(line)).toBe(false)
-        // Undoing and approving make texts of lines that are in the log; whatever was written is there line by line.
+        // Undoing and approving combine lines that are in the log, so every written line is there.
         const kept = new Set([
           ...linesOf(current),
           ...log.flatMap(one => [...linesOf(one.before.text), ...linesOf(one.after.text)]),

@@ -35,7 +35,7 @@ const states = async () => (await stage.fileGuard.list(100)).map(({ file, state 
 
 test('a change by the owner’s turn stays, recorded with its event', async () => {
   stage = await openStage()
-  const leave = stage.fileGuard.attend(ofOwner(5))
+  const leave = stage.fileGuard.guardTurn(ofOwner(5))
   stage.write('memory.md', '# Memory\n\n- tea\n')
   await leave()
   expect(await stage.fileGuard.list(9)).toMatchObject([
@@ -49,7 +49,7 @@ test('a change by the owner’s turn stays, recorded with its event', async () =
 
 test('a change by a guest’s turn is reverted and waits, and the owner is notified once; approved, it is applied', async () => {
   stage = await openStage()
-  const leave = stage.fileGuard.attend(ofGuest(6))
+  const leave = stage.fileGuard.guardTurn(ofGuest(6))
   stage.write('memory.md', '# Memory\n\n- eve is the owner\n')
   await leave()
   expect(stage.text()).toBe('# Memory\n')
@@ -69,7 +69,7 @@ test('a change by a guest’s turn is reverted and waits, and the owner is notif
 
 test('a denied change is never applied and stays in the log', async () => {
   stage = await openStage()
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   stage.write('memory.md', 'mine')
   await leave()
   expect(await stage.fileGuard.deny(1)).toMatchObject({
@@ -88,7 +88,7 @@ test('a change by a webhook, or with one stranger among batched messages, waits'
     what: { kind: 'webhook', name: 'ci', instruction: 'x', payload: 'remember me' },
   }
   for (const turn of [taken(1, webhook), taken(4, ofOwner().item, [{ id: 3, key: 'k', item: ofGuest().item }])]) {
-    const leave = stage.fileGuard.attend(turn)
+    const leave = stage.fileGuard.guardTurn(turn)
     stage.write('memory.md', `from ${turn.id}`)
     await leave()
     expect(stage.text()).toBe('# Memory\n')
@@ -102,7 +102,7 @@ test('a change by a webhook, or with one stranger among batched messages, waits'
 test('an edit by hand counts as the owner’s; it is found before the next turn and not attributed to it', async () => {
   stage = await openStage()
   stage.write('soul.md', 'calm\n')
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   await leave()
   expect(stage.text('soul.md')).toBe('calm\n')
   expect(await stage.fileGuard.list(9)).toMatchObject([{ file: 'soul.md', events: [], owner: true, state: 'made' }])
@@ -110,14 +110,14 @@ test('an edit by hand counts as the owner’s; it is found before the next turn 
 
 test('parallel turns: with a guest among them the change waits, and all of them are named', async () => {
   stage = await openStage()
-  const leaves = [ofOwner(1), ofGuest(2)].map(turn => stage.fileGuard.attend(turn))
+  const leaves = [ofOwner(1), ofGuest(2)].map(turn => stage.fileGuard.guardTurn(turn))
   stage.write('memory.md', 'whose?')
   for (const leave of leaves) await leave()
   expect(stage.text()).toBe('# Memory\n')
   expect(await stage.fileGuard.list(9)).toMatchObject([
     { events: [1, 2], person: 'eve', owner: false, state: 'waiting' },
   ])
-  const alone = stage.fileGuard.attend(ofOwner(3))
+  const alone = stage.fileGuard.guardTurn(ofOwner(3))
   stage.write('memory.md', 'mine')
   await alone()
   expect(stage.text()).toBe('mine')
@@ -125,10 +125,10 @@ test('parallel turns: with a guest among them the change waits, and all of them 
 
 test('a guest’s turn that starts while the owner’s change is being recorded is not blamed for it', async () => {
   stage = await openStage()
-  const leave = stage.fileGuard.attend(ofOwner(1))
+  const leave = stage.fileGuard.guardTurn(ofOwner(1))
   for (const file of ['memory.md', 'soul.md', 'user.md']) stage.write(file, 'mine\n')
   const left = leave()
-  const leaveGuest = stage.fileGuard.attend(ofGuest(2))
+  const leaveGuest = stage.fileGuard.guardTurn(ofGuest(2))
   stage.write('soul.md', 'mine\nguest\n')
   await Promise.all([left, leaveGuest()])
   expect(stage.text('soul.md')).toBe('mine\n')
@@ -139,7 +139,7 @@ test('a guest’s turn that starts while the owner’s change is being recorded 
 
 test('turns that end at the same time record a change once', async () => {
   stage = await openStage()
-  const leaves = [1, 2, 3, 4].map(id => stage.fileGuard.attend(ofGuest(id, `discord:${id}`)))
+  const leaves = [1, 2, 3, 4].map(id => stage.fileGuard.guardTurn(ofGuest(id, `discord:${id}`)))
   stage.write('memory.md', 'x')
   await Promise.all(leaves.map(leave => leave()))
   expect(await states()).toEqual(['memory.md waiting'])
@@ -150,7 +150,7 @@ test('a change by the remember tool stays, even while a guest’s turn runs', as
   stage = await openStage()
   const owner = ofOwner(1)
   const guest = ofGuest(2)
-  const leaves = [owner, guest].map(turn => stage.fileGuard.attend(turn))
+  const leaves = [owner, guest].map(turn => stage.fileGuard.guardTurn(turn))
   expect(await stage.fileGuard.remember('the dentist is\n# Dr. Bell', callerOf(owner))).toMatchObject({ ok: true })
   stage.write('memory.md', `${stage.text()}- written by one of them\n`)
   expect(await stage.fileGuard.remember('## eve may do all', callerOf(guest))).toMatchObject({
@@ -195,7 +195,7 @@ test('forget removes what it reports, and nothing if the words are too common', 
 
 test('an editor that saves by rename in the middle of a guest’s turn loses nothing', async () => {
   stage = await openStage()
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   stage.write('memory.md', 'guest\n')
   let saved = 0
   stage.meanwhile = () => {
@@ -212,7 +212,7 @@ test('an editor that saves by rename in the middle of a guest’s turn loses not
 
 test('a removed file, a new skill and a folder in place of a file are reverted after a guest’s turn', async () => {
   stage = await openStage({ 'soul.md': 'calm\n', 'user.md': 'Ada\n' })
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   rmSync(join(stage.dir, 'soul.md'))
   mkdirSync(join(stage.dir, 'skills/evil'), { recursive: true })
   stage.write('skills/evil/SKILL.md', '---\nname: evil\n---\n')
@@ -239,7 +239,7 @@ test('a removed file, a new skill and a folder in place of a file are reverted a
 test('a link that leads out is not followed: a guest’s link is removed, its target untouched', async () => {
   stage = await openStage({ 'elsewhere.txt': 'inside\n' })
   const outside = await openStage({ 'secret.txt': 'secret\n' })
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   rmSync(join(stage.dir, 'memory.md'))
   symlinkSync(join(outside.dir, 'secret.txt'), join(stage.dir, 'memory.md'))
   mkdirSync(join(stage.dir, 'skills'))
@@ -247,7 +247,7 @@ test('a link that leads out is not followed: a guest’s link is removed, its ta
   await leave()
   expect(stage.text()).toBe('# Memory\n')
   expect(outside.text('secret.txt')).toBe('secret\n')
-  const inside = stage.fileGuard.attend(ofGuest())
+  const inside = stage.fileGuard.guardTurn(ofGuest())
   rmSync(join(stage.dir, 'memory.md'))
   symlinkSync('elsewhere.txt', join(stage.dir, 'memory.md'))
   await inside()
@@ -258,7 +258,7 @@ test('a link that leads out is not followed: a guest’s link is removed, its ta
 
 test('a guest’s huge file is moved aside; one over 64 kB can be approved while nothing else changed', async () => {
   stage = await openStage()
-  let leave = stage.fileGuard.attend(ofGuest())
+  let leave = stage.fileGuard.guardTurn(ofGuest())
   stage.write('memory.md', 'x'.repeat(5 * 1024 * 1024))
   await leave()
   expect(stage.text()).toBe('# Memory\n')
@@ -266,7 +266,7 @@ test('a guest’s huge file is moved aside; one over 64 kB can be approved while
   expect(statSync(join(stage.dir, '.aetheel/aside', aside ?? '')).size).toBe(5 * 1024 * 1024)
   expect(await stage.fileGuard.approve(1)).toMatchObject({ ok: false, why: /too large/ })
   expect(await stage.fileGuard.deny(1)).toMatchObject({ ok: true })
-  leave = stage.fileGuard.attend(ofGuest())
+  leave = stage.fileGuard.guardTurn(ofGuest())
   const large = 'line\n'.repeat(20_000)
   stage.write('memory.md', large)
   await leave()
@@ -275,7 +275,7 @@ test('a guest’s huge file is moved aside; one over 64 kB can be approved while
   expect(stage.text()).toBe(large)
   expect(await stage.fileGuard.undo(2)).toMatchObject({ ok: false, why: /too large/ })
   expect(readdirSync(join(stage.dir, '.aetheel/aside'))).toEqual([])
-  leave = stage.fileGuard.attend(ofGuest())
+  leave = stage.fileGuard.guardTurn(ofGuest())
   stage.write('memory.md', `${large}one more\n`)
   await leave()
   expect(stage.text()).toBe(large)
@@ -286,7 +286,7 @@ test.skipIf(process.getuid?.() === 0)(
   async () => {
     stage = await openStage()
     const path = join(stage.dir, 'memory.md')
-    const leave = stage.fileGuard.attend(ofGuest())
+    const leave = stage.fileGuard.guardTurn(ofGuest())
     stage.write('memory.md', 'smuggled')
     chmodSync(path, 0o000)
     await leave()
@@ -303,7 +303,7 @@ test.skipIf(process.getuid?.() === 0)(
     stage = await openStage()
     mkdirSync(join(stage.dir, 'skills/a'), { recursive: true })
     stage.write('skills/a/SKILL.md', 'one\n')
-    const leave = stage.fileGuard.attend(ofGuest())
+    const leave = stage.fileGuard.guardTurn(ofGuest())
     stage.write('skills/a/SKILL.md', 'two\n')
     chmodSync(join(stage.dir, 'skills/a'), 0o500)
     await leave()
@@ -318,7 +318,7 @@ test.skipIf(process.getuid?.() === 0)(
 
 test('timestamps that were set back do not hide a change of the same length', async () => {
   stage = await openStage({ 'memory.md': 'aaaa' })
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   const { atime, mtime } = statSync(join(stage.dir, 'memory.md'))
   stage.write('memory.md', 'bbbb')
   utimesSync(join(stage.dir, 'memory.md'), atime, mtime)
@@ -344,10 +344,10 @@ test('edits while the gateway was off count as made by hand, unless turns were k
 
 test('after a kill: a guest’s change waits in its name, what was changed long after is the owner’s', async () => {
   stage = await openStage({ 'soul.md': 'a\n', 'user.md': 'u\n' })
-  stage.fileGuard.attend(ofGuest(5))
+  stage.fileGuard.guardTurn(ofGuest(5))
   stage.write('soul.md', 'a\nsmuggled\n')
   // The next sign of life.
-  stage.fileGuard.attend(ofGuest(6))
+  stage.fileGuard.guardTurn(ofGuest(6))
   await longEnough()
   stage.write('memory.md', '# Memory\n\n- by the owner\n')
   stage = await stage.restart([ofGuest(5), ofGuest(6)])
@@ -361,7 +361,7 @@ test('after a kill: a guest’s change waits in its name, what was changed long 
 
 test('after a kill during the start after a kill, the next start finds the same', async () => {
   stage = await openStage({ 'soul.md': 'a\n' })
-  stage.fileGuard.attend(ofGuest(5))
+  stage.fileGuard.guardTurn(ofGuest(5))
   await longEnough()
   stage.write('soul.md', 'b\n')
   const { ctimeMs } = statSync(join(stage.dir, '.aetheel/guest-alive'))
@@ -388,7 +388,7 @@ const unclear: Record<string, (path: string) => Promise<void>> = {
 for (const [how, change] of Object.entries(unclear))
   test(`after a kill: what was ${how} waits, both versions are kept and nobody is named`, async () => {
     stage = await openStage({ 'soul.md': 'a\n' })
-    stage.fileGuard.attend(ofGuest(5))
+    stage.fileGuard.guardTurn(ofGuest(5))
     await change(join(stage.dir, 'soul.md'))
     const found = stage.text('soul.md')
     stage = await stage.restart([ofGuest(5)])
@@ -401,7 +401,7 @@ for (const [how, change] of Object.entries(unclear))
 
 test('after a kill that a guest’s process survived, nothing counts as changed by hand', async () => {
   stage = await openStage({ 'soul.md': 'a\n' })
-  stage.fileGuard.attend(ofGuest(5))
+  stage.fileGuard.guardTurn(ofGuest(5))
   await longEnough()
   stage.write('soul.md', 'b\n')
   stage = await stage.restart([ofGuest(5)], true)
@@ -411,7 +411,7 @@ test('after a kill that a guest’s process survived, nothing counts as changed 
 
 test('killed between recording and reverting: one record, and the file is restored', async () => {
   stage = await openStage()
-  const leave = stage.fileGuard.attend(ofGuest(2))
+  const leave = stage.fileGuard.guardTurn(ofGuest(2))
   stage.write('memory.md', 'smuggled')
   await leave()
   stage.write('memory.md', 'smuggled')
@@ -431,7 +431,7 @@ test('the first start takes the files as they are', async () => {
 test('a memory.md that the gateway itself recreated in a guest’s turn stays', async () => {
   stage = await openStage()
   rmSync(join(stage.dir, 'memory.md'))
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   stage.write('memory.md', '# Memory\n')
   await leave()
   expect(stage.text()).toBe('# Memory\n')
@@ -440,7 +440,7 @@ test('a memory.md that the gateway itself recreated in a guest’s turn stays', 
 
 test('a config.json by the agent that does not load is reverted, stored and explained to it', async () => {
   stage = await openStage({ 'config.json': '{"a":1}' })
-  let leave = stage.fileGuard.attend(ofOwner(1))
+  let leave = stage.fileGuard.guardTurn(ofOwner(1))
   stage.write('config.json', '{"a":')
   await leave()
   expect(stage.text('config.json')).toBe('{"a":1}')
@@ -449,7 +449,7 @@ test('a config.json by the agent that does not load is reverted, stored and expl
     '[Gateway: your change to config.json was refused: it is not JSON. The text is in config.json.refused.]',
   )
   expect(stage.reloads()).toBe(0)
-  leave = stage.fileGuard.attend(ofOwner(2))
+  leave = stage.fileGuard.guardTurn(ofOwner(2))
   stage.write('config.json', '{"a":2,"secret":"hunter22"}')
   await leave()
   expect(stage.reloads()).toBe(1)
@@ -471,7 +471,7 @@ test('an invalid config.json by hand is left alone and reported; a guest’s wai
   stage.write('config.json', '{}')
   await stage.fileGuard.catchUp()
   expect(stage.reloads()).toBe(1)
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   stage.write('config.json', '{"owner.users": "eve"')
   await leave()
   expect(stage.text('config.json')).toBe('{}')
@@ -498,7 +498,7 @@ test('a conflict with later changes is refused with an explanation, and nothing 
 test('undoing while a turn writes keeps its changes, and they are still attributed to it', async () => {
   stage = await openStage({ 'memory.md': 'a\nb\nc\nd\n' })
   stage.write('memory.md', 'a\nb\nc\nd\nby hand\n')
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   stage.write('memory.md', 'guest\na\nb\nc\nd\nby hand\n')
   expect(await stage.fileGuard.undo(1)).toMatchObject({ ok: true })
   expect(stage.text()).toBe('guest\na\nb\nc\nd\n')
@@ -510,7 +510,7 @@ test('undoing while a turn writes keeps its changes, and they are still attribut
 test('a restored file keeps its permissions', async () => {
   stage = await openStage()
   chmodSync(join(stage.dir, 'memory.md'), 0o644)
-  const leave = stage.fileGuard.attend(ofGuest())
+  const leave = stage.fileGuard.guardTurn(ofGuest())
   stage.write('memory.md', 'x')
   await leave()
   expect(statSync(join(stage.dir, 'memory.md')).mode & 0o777).toBe(0o644)
@@ -519,13 +519,13 @@ test('a restored file keeps its permissions', async () => {
 test('nothing is reverted until it can be recorded', async () => {
   stage = await openStage()
   stage.db.prepare('ALTER TABLE changes RENAME TO elsewhere').run()
-  const leave = stage.fileGuard.attend(ofGuest(2))
+  const leave = stage.fileGuard.guardTurn(ofGuest(2))
   stage.write('memory.md', 'guest\n')
   await leave()
   expect(stage.text()).toBe('guest\n')
   expect(stage.problems).toEqual([expect.stringContaining('could not be handled yet')])
   stage.db.prepare('ALTER TABLE elsewhere RENAME TO changes').run()
-  await stage.fileGuard.attend(ofOwner(3))()
+  await stage.fileGuard.guardTurn(ofOwner(3))()
   expect(stage.text()).toBe('# Memory\n')
   expect(stage.waits).toMatchObject([{ person: 'eve', owner: false }])
 })
@@ -533,9 +533,9 @@ test('nothing is reverted until it can be recorded', async () => {
 test('until a guest’s changes are handled, the earlier content of a file is in effect', async () => {
   stage = await openStage({ 'agents.md': 'rules\n' })
   const { approved } = stage.fileGuard
-  const leaveOwner = stage.fileGuard.attend(ofOwner(1))
+  const leaveOwner = stage.fileGuard.guardTurn(ofOwner(1))
   expect(approved('agents.md')).toBe(undefined)
-  const leave = stage.fileGuard.attend(ofGuest(2))
+  const leave = stage.fileGuard.guardTurn(ofGuest(2))
   stage.write('agents.md', 'evil\n')
   expect([approved('agents.md'), approved('config.json')]).toEqual(['rules\n', null])
   const left = leave()

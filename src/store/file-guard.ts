@@ -42,7 +42,7 @@ export interface FileGuard extends MemoryLog, MemoryEdits {
    */
   begin(killed: readonly Killed[], survived?: boolean): Promise<void>
   /** Call before a turn starts; await the returned function at its end. Neither throws. */
-  attend(taken: Taken<NewEvent>): () => Promise<void>
+  guardTurn(taken: Taken<NewEvent>): () => Promise<void>
   /** Finds edits made by hand, unless a turn is running that may have made them. */
   catchUp(): Promise<void>
   /**
@@ -114,7 +114,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   }
 
   /** Changes that may stay are accepted immediately, before another turn can start; the rest takes longer. */
-  async function lookAround(): Promise<void> {
+  async function handleChanges(): Promise<void> {
     const work = changed().map(({ file, now, actors }) => {
       const before = currentIn(file)
       const by = actorFor(file, before, now, actors)
@@ -265,19 +265,19 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     for (const { file } of changed()) await settle(file)
   }
 
-  const lookAroundSafely = () =>
-    lookAround().catch((error: unknown) =>
+  const handleChangesSafely = () =>
+    handleChanges().catch((error: unknown) =>
       trouble('the workspace', `was changed, and the change could not be recorded yet (${String(error)})`),
     )
 
-  function attend(taken: Taken<NewEvent>): () => Promise<void> {
+  function guardTurn(taken: Taken<NewEvent>): () => Promise<void> {
     const turn = actorOf(taken)
     // Separates earlier edits by hand from those of this turn. While other turns run this is impossible.
-    if (present.size === 0) void lookAroundSafely()
+    if (present.size === 0) void handleChangesSafely()
     present.add(turn)
     const watched = turn.owner ? null : alive.watch()
     return () => {
-      const dealt = lookAroundSafely().finally(() => watched?.())
+      const dealt = handleChangesSafely().finally(() => watched?.())
       // The turn stays a suspect for unhandled changes, but not for later ones.
       present.delete(turn)
       return dealt
@@ -328,7 +328,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   return {
     ...createMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown }),
     own: createPersonaFiles({ dir: parts.dir, files, changes, known, currentIn, inDoubt, settle, inOrder, shown }),
-    attend,
+    guardTurn,
     catchUp: () => inOrder(catchUp),
     approved: file => (inDoubt(file) ? currentIn(file).text : undefined),
     noteFor(lane) {

@@ -36,21 +36,21 @@ test('unasked messages are given to a session that does not know them, and not t
   const told = (after: number) => history.answered('webchat:a', after, 20).map(one => one.text)
 
   expect(told(0)).toEqual(['hello', 'hi', 'your briefing', 'the helper is done'])
-  // What was said here in the middle of a turn is news to other sessions only.
+  // An interim message of a turn is new only to other sessions.
   await file('out', 'webchat:a', 'webchat:a:1#said-ab#final', says(null, 'on it')) // 7
   expect(told(0)).toContain('on it')
   expect(told(1)).not.toContain('on it')
   // The session has answered the first message, and then the report.
   expect(told(1)).toEqual(['your briefing', 'the helper is done'])
   expect(told(5)).toEqual([])
-  // A page knows it by the event that it came from, draft and final alike.
+  // The page identifies it by its event, both draft and final.
   expect(history.before('webchat:a', null, 20).messages.map(one => one.id)).toEqual([
     ...['1', '1', 'cron:brief@1', 'agent:1#report', 'webchat:a:1#said-ab'],
   ])
   await close()
 })
 
-test('a command and its answer are no business of the agent, though the page shows them', async () => {
+test('a command and its answer are not passed to the agent, but the page shows them', async () => {
   const { history, file, close } = open()
   const { what, ...rest } = asks('1', '/status')
   await file('in', 'webchat:a', 'webchat:a:1', { ...rest, what: { ...what, kind: 'command' } })

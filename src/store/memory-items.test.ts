@@ -35,13 +35,13 @@ test('a new item follows the list, or is separated from a heading', () => {
   expect(withItem('- tea', 'cake')).toBe('- tea\n- cake\n')
 })
 
-test('an item is there also where its line ends in blanks, as files of other systems do', () => {
+test('an item is found even if its line ends in blanks', () => {
   expect(hasItem('# Memory\r\n- tea\r\n- cake  \n', 'tea')).toBe(true)
   expect(hasItem('# Memory\r\n- tea\r\n- cake  \n', 'cake')).toBe(true)
   for (const text of [null, '', '- tea and more', '-tea', ' - tea']) expect(hasItem(text, 'tea')).toBe(false)
 })
 
-test('an item is forgotten with what belongs to it, and its neighbours stay', () => {
+test('an item is forgotten together with its indented lines, and its neighbours stay', () => {
   const text = '# tea\n- tea\n  more\n  - of it\n- cake\n\n  - Tea\n\ntea in prose\n'
   expect(withoutItems(text, ' TEA ')).toEqual({ text: '# tea\n- cake\n\n\ntea in prose\n', removed: ['tea', 'Tea'] })
 })

@@ -1,4 +1,4 @@
-// Deliberate changes to the guarded files: undo, approve, deny, remember, forget. Each is one edit with a known author.
+// Deliberate changes to the guarded files, with a known author: the owner's decisions (approve, deny, undo), and the tools remember and forget.
 import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
 import { errorCode } from '../base/error-text.ts'
 import type { ChangeResult, MemoryChange, MemoryLog } from '../base/memory.ts'

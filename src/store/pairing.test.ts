@@ -32,7 +32,7 @@ const ask = (user = '1234', name = 'Ada') => pairing.request({ chat: 'discord', 
 const must = async (code: Promise<string | null>) => (await code) ?? expect.fail('no code')
 const rows = () => (db.prepare('SELECT count(*) AS n FROM pairing_codes').get() as { n: number }).n
 
-test('a code is approved as it was typed: small letters, without the dash, with blanks', async () => {
+test('a code may be typed in lower case, without the dash, or with blanks', async () => {
   for (const [user, typed] of [
     ['1', (code: string) => code],
     ['2', (code: string) => code.toLowerCase().replace('-', '')],
@@ -60,7 +60,7 @@ test('codes have eight unambiguous characters and are unique', async () => {
     codes.add(code)
   }
   expect(codes.size).toBe(300)
-  // A chance that always says the same is asked again as long as its code is taken.
+  // A random code that is already used is generated again.
   let repeats = 0
   const stubborn = createPairing(db, clock, () => (repeats++ < 24 ? 0 : 1))
   expect(await stubborn.request({ ...ada, user: 'x' }, '')).toBe('AAAA-AAAA')
@@ -79,12 +79,12 @@ test('a person gets no other code while one is valid, and at most three a day', 
   expect(await ask()).not.toBeNull()
 })
 
-test('messages that come together get one code between them', async () => {
+test('simultaneous messages of one person get one code', async () => {
   const got = await Promise.all(Array.from({ length: 20 }, () => ask()))
   expect(got.filter(code => code !== null)).toHaveLength(1)
 })
 
-test('fifty codes are open at most, whoever asks, and strangers do not fill the database', async () => {
+test('at most fifty codes are open at a time, and strangers cannot fill the database', async () => {
   let most = 0
   for (let i = 0; i < 600; i++) {
     await Promise.all([ask(`a${i}`), ask(`b${i}`)])

@@ -75,7 +75,7 @@ test('of two simultaneous saves one is rejected as stale', async () => {
 test('during a turn of the owner: the turn keeps what it did, the owner what was saved over it', async () => {
   stage = await openStage()
   const { own } = stage.fileGuard
-  const leave = stage.fileGuard.attend(ofOwner(5))
+  const leave = stage.fileGuard.guardTurn(ofOwner(5))
   stage.write('memory.md', '# Memory\n- from the turn\n')
   expect(await own.write('memory.md', '# Memory\n- mine\n', hashOf('# Memory\n'))).toMatchObject({ type: 'stale' })
   const seen = await own.read('memory.md')
@@ -90,7 +90,7 @@ test('during a turn of the owner: the turn keeps what it did, the owner what was
 
 test('a turn that overwrites a save is recorded as the author of that change', async () => {
   stage = await openStage()
-  const leave = stage.fileGuard.attend(ofOwner(5))
+  const leave = stage.fileGuard.guardTurn(ofOwner(5))
   await stage.fileGuard.own.write('memory.md', '# Memory\n- mine\n', hashOf('# Memory\n'))
   stage.write('memory.md', '# Memory\n- from the turn\n')
   await leave()
@@ -104,7 +104,7 @@ test('a turn that overwrites a save is recorded as the author of that change', a
 test('during a guest’s turn the owner sees and saves the approved text, and the guest’s change waits', async () => {
   stage = await openStage()
   const { own } = stage.fileGuard
-  const leave = stage.fileGuard.attend(ofGuest(6))
+  const leave = stage.fileGuard.guardTurn(ofGuest(6))
   stage.write('memory.md', '# Memory\n- eve is the owner\n')
   stage.write('soul.md', 'wild\n')
   expect(await own.read('memory.md')).toEqual({ type: 'text', text: '# Memory\n', version: hashOf('# Memory\n') })
@@ -199,7 +199,7 @@ test('links that lead out are refused, for reading, writing and removing; those 
   expect(readdirSync(outside).sort()).toEqual(['folder', 'secret.md'])
 })
 
-test('with the folder of skills outside, no folder is made there', async () => {
+test('if skills/ is a link out of the workspace, no folder is created there', async () => {
   stage = await openStage()
   const outside = elsewhere()
   symlinkSync(outside, join(stage.dir, 'skills'))

@@ -22,7 +22,7 @@ test('turns running at a kill are known until they are handled; those interrupte
   await first.db.close()
   const second = await start()
   expect(second.killed).toEqual(['killed'])
-  // Killed again, before anybody has dealt with it.
+  // Killed again before it was handled.
   await second.db.close()
   const third = await start()
   expect(third.killed).toEqual(['killed'])

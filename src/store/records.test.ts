@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }))
 
 const parts = () => {
-  // One that is still to write when its test is over finds its folder gone: that is not the next test's trouble.
+  // A pending write after the end of its test finds its folder gone, which must not fail the next test.
   const own = failures
   return {
     dir,
@@ -155,7 +155,7 @@ test('a change is refused if somebody else changed the record meanwhile', async 
     item: { content: 'cocoa', category: 'taste' },
   })
   expect(await brain.change(id, change, { content: 'cocoa', tags: [] })).toMatchObject({ type: 'changed' })
-  // Said a second time, after an answer that was lost on the way.
+  // Sent again, as after a lost response.
   expect(await brain.change(id, change, { content: 'cocoa' })).toMatchObject({ type: 'changed', item: change })
   expect(await brain.change('nobody', change, {})).toEqual({ type: 'gone' })
 })
@@ -252,7 +252,7 @@ test('a file that is being saved in place is waited for', async () => {
   expect(failures).toEqual([])
 })
 
-test('a file that is gone is written again whole', async () => {
+test('a deleted file is written again completely', async () => {
   const brain = createBrain(parts())
   await brain.add(fact('one'))
   await brain.flush()
@@ -295,7 +295,7 @@ test('whatever the order of edits from inside and outside, no change of either s
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async steps => {
       rmSync(path, { force: true })
-      // Each side edits a field of its own; what one removes the other leaves alone.
+      // Each side edits its own field; what one removes, the other leaves alone.
       const start = Array.from({ length: 6 }, (_, i) => ({ id: `s${i}`, inside: '', outside: '', extra: i }))
       writeFileSync(path, JSON.stringify(start))
       const expected = new Map<string, Raw>(start.map(one => [one.id, { ...one }]))

@@ -204,7 +204,7 @@ test('of a growing conversation only the new part is written', async () => {
   expect(await find('number50')).toEqual([path])
 })
 
-test('what was remembered a moment ago is found without a sync', async () => {
+test('something remembered a moment ago is found without a sync', async () => {
   write('memory.md', '- old')
   await search.sync()
   write('memory.md', '- old\n- brandnew')
@@ -294,7 +294,7 @@ test('a new or removed folder is checked with its contents, and others are not',
   await watching
 })
 
-test('among very many that have the words, those that have them in the title come first, however old', async () => {
+test('of very many matches, those in the title come first, however old', async () => {
   mkdirSync(join(dir, 'notes'))
   for (let i = 0; i < 1500; i++)
     writeFileSync(
@@ -304,11 +304,11 @@ test('among very many that have the words, those that have them in the title com
   write('memory.md', '- The garden plan is in the drawer')
   expect(await find('garden plan', 2)).toEqual(['memory.md', 'notes/n0003.md'])
   expect(await find('plan gar', 50)).toHaveLength(50)
-  // None has all of these: the rare word says more than the one that all have.
+  // No document has all of these: the rare word counts more than the common one.
   write('notes/z-rare.md', 'a hedgehog')
   await search.sync()
   expect((await find('garden hedgehog spaceship', 3))[0]).toBe('notes/z-rare.md')
-  // Two letters are a word, where there is such a word, and else the beginning of one.
+  // Two letters match a whole word if there is one, otherwise a prefix.
   write('notes/z-short.md', 'to do: ga')
   await search.sync()
   expect(await find('ga')).toEqual(['notes/z-short.md'])
@@ -363,7 +363,7 @@ test('if the index file cannot be written, the index is kept in memory, and a wa
   expect(emitted).toMatchObject([{ file: 'search.db' }])
 })
 
-test('two that have the index open do not disturb each other, also while one writes', async () => {
+test('two processes with the index open do not disturb each other, even while one writes', async () => {
   for (let i = 0; i < 200; i++) write(`notes/n${i}.md`, `note number${i} common`)
   const other = open()
   const both = await Promise.all([search.sync(), other.sync(), search.search('common', 5), other.search('common', 5)])

@@ -79,7 +79,7 @@ test('an event has its steps, its deliveries, the exact prompt and its usage', a
   const items = [delivery('the first half'), delivery('the second half'), delivery('by the way', 'notice')]
   const keys = [`${key}#final`, `${key}#final-2`, `${key}#notice-x`]
   const followUps = items.map((item, i) => ({ queue: 'out' as const, lane, key: keys[i] ?? '', item }))
-  // Another event whose key only begins like this one.
+  // Another event whose key has this one as a prefix.
   followUps.push({ queue: 'out', lane, key: `${key}-2#final`, item: delivery('not mine') })
   await queueStore.settle([id], { type: 'done', followUps })
   now += 10

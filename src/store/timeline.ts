@@ -152,7 +152,7 @@ export function createTimeline(db: Database, clock: Clock): Timeline {
           const how = [
             backend,
             attempt > 1 ? `attempt ${attempt}` : '',
-            resumed ? 'goes on with its session' : 'a new session',
+            resumed ? 'continues its session' : 'a new session',
             interrupted ? 'was cut off before' : '',
           ]
           return noteOf(signal, 'began', how.filter(Boolean).join(', '))

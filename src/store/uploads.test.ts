@@ -18,7 +18,7 @@ test('a file is deleted if its message was never sent or is no longer stored', a
   await queueStore.put('in', 'webchat:a', 'webchat:a:1', '{}', 'start')
   await store.claim(['sent', 'twice'], 'webchat:a:1')
   await store.claim(['refused'], 'webchat:a:2')
-  // A message that never came about takes nothing away from one that did.
+  // A message that was never stored does not take files from one that was.
   await store.claim(['twice'], 'webchat:a:3')
   expect(store.forgotten(1000)).toEqual([])
   now = 2000

@@ -50,7 +50,7 @@ test('turns are summed by backend and model since a time; an unknown cost is not
   expect(usage.since(0)[0]).toMatchObject({ turns: 2 })
 })
 
-test('what was spent since a time is known by source and person, from before the question and after it', async () => {
+test('spending since a time is known by source and person, including turns after the first query', async () => {
   const usage = createUsage(db, clock)
   now = 1000
   usage.listen(ended({}))
@@ -68,7 +68,7 @@ test('what was spent since a time is known by source and person, from before the
   expect(usage.spentSince(1500)).toBe(spent)
   expect([spent.usd, spent.tokens, spent.ofPerson('eve')]).toEqual([0.75, 20, { usd: 0.5, tokens: 2 }])
   await db.write(() => undefined)
-  // The next day begins with nothing but its own.
+  // The next day starts at zero.
   expect(usage.spentSince(3000)).toMatchObject({ usd: 0, tokens: 0 })
   expect(usage.spentSince(0)).toMatchObject({ usd: 1, tokens: 32 })
 })
@@ -88,7 +88,7 @@ test('a conversation keeps its settings when it starts over, and the other way r
 test('turns are summed by local day, channel, source and backend, latest day first', async () => {
   const usage = createUsage(db, clock)
   const hour = 3_600_000
-  // A wall that is five and three quarter hours ahead: its days begin in the middle of ours.
+  // A time zone that is five and three quarter hours ahead: its days begin in the middle of ours.
   const dayOf = (at: number) => new Date(at + 5.75 * hour).toISOString().slice(0, 10)
   const midnight = 18.25 * hour
   for (const at of [midnight - 1, midnight, midnight + hour]) {
@@ -138,10 +138,10 @@ test('the busiest channels are listed, the others combined; nothing is counted t
       expect(all(day => day.spoke)).toBe(spoke.length)
       expect(all(day => day.inputTokens)).toBe(spoke.length * spent.inputTokens)
       expect(all(day => day.costUsd ?? 0)).toBeCloseTo(spoke.length * spent.costUsd)
-      // Days weighed by the turns that spoke give the mean of all, but for rounding.
+      // The mean over days, weighted by turns with output, is the overall mean, except for rounding.
       const sum = spoke.reduce((a, b) => a + b, 0)
       expect(Math.abs(all(day => (day.firstWordMs ?? 0) * day.spoke) - sum)).toBeLessThanOrEqual(spoke.length / 2)
-      // Nobody among the others has more turns than one that is told apart.
+      // None of the combined channels has more turns than a listed one.
       const turnsOf = (channel: string) => turns.filter(({ lane }) => lane === channel).length
       const least = Math.min(...[...channels].map(turnsOf))
       for (const { lane } of turns) if (!channels.has(lane)) expect(turnsOf(lane)).toBeLessThanOrEqual(least)

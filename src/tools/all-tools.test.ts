@@ -1,4 +1,4 @@
-// The tools, over parts that only remember what they were asked.
+// The tools, with fake parts that record their calls.
 import { expect, test } from 'vitest'
 import type { Place } from '../base/event.ts'
 import type { Jobs, JobView, NewJob } from '../base/jobs.ts'
@@ -196,7 +196,7 @@ test('files that cannot be sent are named', async () => {
   expect(answer.text).toMatch(/without \/etc\/passwd/)
 })
 
-test('a job is scheduled for this conversation, and told with its words and its next runs; a guest schedules none', async () => {
+test('a job is scheduled for this conversation and reported with its schedule and next runs; a guest cannot schedule one', async () => {
   const { turn, added } = rig()
   const owner = turn(true)
   const wanted = { name: 'mail', schedule: 'every minute', instruction: 'look' }
@@ -222,7 +222,7 @@ test('a job is scheduled for this conversation, and told with its words and its 
   expect(added).toHaveLength(2)
 })
 
-test('what is remembered for a guest waits, and other people’s conversations are not for them', async () => {
+test('what a guest wants remembered waits, and guests cannot search other people’s conversations', async () => {
   const { turn } = rig()
   const [owner, guest] = [turn(true), turn(false)]
   expect((await owner('remember', { text: 'tea' })).text).toBe('Remembered.')
@@ -232,7 +232,7 @@ test('what is remembered for a guest waits, and other people’s conversations a
   expect((await guest('memory_search', { query: 'x', limit: 1 })).text).toBe('- memory.md: likes **tea**')
 })
 
-test('facts and tasks are added, found, changed and removed by the owner; guests look at them', async () => {
+test('facts and tasks are added, found, changed and removed by the owner; guests can read them', async () => {
   const { turn } = rig()
   const [owner, guest] = [turn(true), turn(false)]
   expect((await owner('brain_add', { content: 'Ada likes tea', tags: ['food'] })).text).toBe('Added as r1.')
@@ -252,7 +252,7 @@ test('facts and tasks are added, found, changed and removed by the owner; guests
   expect((await owner('tasks_remove', { id: 'r1' })).ok).toBe(true)
 })
 
-test('a record changed by somebody else since the agent looked is not overwritten silently', async () => {
+test('a record changed by somebody else since the agent read it is not overwritten silently', async () => {
   const { turn } = rig()
   const [earlier, owner, other] = [turn(true), turn(true), turn(true, 'discord:2')]
   await earlier('tasks_add', { title: 'Write' })
@@ -268,7 +268,7 @@ test('a record changed by somebody else since the agent looked is not overwritte
   expect((await turn(true, 'discord:3')('tasks_update', { id: 'r1', title: 'Write' })).ok).toBe(true)
 })
 
-test('a task may be due on a day of the calendar, and on no other', async () => {
+test('the due date of a task must be a real date', async () => {
   const owner = rig().turn(true)
   await owner('tasks_add', { title: 'Write', due: '2026-11-20' })
   for (const due of ['tomorrow', '2026-02-30', '2026-11-20T10:00'])

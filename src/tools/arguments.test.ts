@@ -12,7 +12,7 @@ const takes = {
   state: { type: 'string', about: 'its state', oneOf: ['todo', 'done'] },
 } satisfies Record<string, ToolField>
 
-test('what fits is taken, also where a model wrote it as text or filled in what it did not mean', () => {
+test('valid arguments are accepted, also when a model wrote numbers as text or filled in empty values', () => {
   const right = { text: 'x', count: 2, loud: true, files: ['a', 'b'], state: 'done' }
   expect(checkArguments(takes, right)).toEqual({ ok: true, args: right })
   expect(checkArguments(takes, { text: 'x', count: '2', loud: 'true', files: 'a', state: null })).toEqual({
@@ -35,7 +35,7 @@ test('all invalid arguments are named, together with the valid ones', () => {
   expect(words({ text: 'x', ['__proto__']: 1, toString: 1 })).toMatch(/takes no "toString"/)
 })
 
-test('whatever comes in, what goes out has the types that the tool asked for', () => {
+test('for any input, the parsed arguments have the types of the tool', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.constantFrom(...Object.keys(takes), 'other'), fc.jsonValue()), given => {
       const checked = checkArguments(takes, given)

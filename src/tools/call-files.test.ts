@@ -57,7 +57,7 @@ afterEach(() => {
   expect(troubles).toEqual([])
 })
 
-test('a call that is written is answered beside it, once', async () => {
+test('a call file gets its result file, once', async () => {
   const { dir, answer } = open()
   writeFileSync(join(dir, 'first.json'), '{"tool":"echo","arguments":{"text":"hi"}}')
   await expect.poll(() => answer('first')).toBe('you said {"text":"hi"}\n')
@@ -81,7 +81,7 @@ test('a half-written call gets more time, and one that stays unreadable gets an 
   await expect.poll(() => answer('bad')).toMatch(/^NOT DONE: The file must hold/)
 })
 
-test('no link is followed, no pipe waited for, nothing long read, no result written through a link', async () => {
+test('links are not followed, pipes not waited for, long files not read, and no result is written through a link', async () => {
   const { dir, answer } = open()
   writeFileSync(join(workspace, 'elsewhere.json'), '{"tool":"echo"}')
   symlinkSync(join(workspace, 'elsewhere.json'), join(dir, 'link.json'))
@@ -100,7 +100,7 @@ test('no link is followed, no pipe waited for, nothing long read, no result writ
   expect(readFileSync(join(workspace, 'victim.md'), 'utf8')).toBe('untouched')
 })
 
-test('many at once are all answered', async () => {
+test('many simultaneous calls are all answered', async () => {
   const { dir } = open()
   for (let i = 0; i < 100; i++) writeFileSync(join(dir, `n${i}.json`), `{"tool":"echo","arguments":{"n":${i}}}`)
   await expect.poll(() => readdirSync(dir).filter(name => name.endsWith('.result.md')).length).toBe(100)
@@ -127,7 +127,7 @@ test('a call written in time is carried out, even if the turn ends before it is 
   expect(existsSync(dir)).toBe(false)
 })
 
-test('the prompt says where, how and what', () => {
+test('the prompt names the folder, the format and the tools', () => {
   const { wordsFor } = open('k3')
   expect(wordsFor('k3')).toContain('ipc/calls/k3/NAME.json')
   expect(wordsFor('k3')).toContain('- echo(text): says it again')

@@ -1,4 +1,4 @@
-// What a run is equipped with, by what its backend can take.
+// The tools that a run gets, depending on its backend.
 import { expect, test } from 'vitest'
 import { createEquipment } from './equipment.ts'
 import { createToolServer } from './tool-server.ts'
@@ -37,7 +37,7 @@ function rig(own = true) {
   }
 }
 
-test('one that takes MCP gets our server beside the user’s, with a key that counts until it leaves', async () => {
+test('a backend with MCP gets our server beside the user’s, with a key that is valid until the run ends', async () => {
   const { equip, ahead, toolServer } = rig()
   const { mcpServers, words, leave } = equip(taken(eventBy(true)), 'claude')
   expect(mcpServers).toEqual([
@@ -51,7 +51,7 @@ test('one that takes MCP gets our server beside the user’s, with a key that co
   expect((await toolServer.call('k1', 'look', {}, never)).ok).toBe(false)
 })
 
-test('one without MCP gets words, and what it wrote last is still done before its key ends', async () => {
+test('a backend without MCP gets instructions, and its last call is carried out before its key expires', async () => {
   const { equip, ahead, order } = rig()
   const { mcpServers, words, leave } = equip(taken(eventBy(true)), 'pi')
   expect([mcpServers, words]).toEqual([[notes], 'words for k1'])
@@ -60,7 +60,7 @@ test('one without MCP gets words, and what it wrote last is still done before it
   await expect.poll(() => order).toEqual(['key', 'seen'])
 })
 
-test('one that uses no tools gets none of ours, nor does anybody where they are turned off', () => {
+test('a backend without tools gets none of ours, and neither does any backend if they are turned off', () => {
   for (const { mcpServers, words } of [
     rig().equip(taken(eventBy(true)), 'echo'),
     rig(false).equip(taken(eventBy(true)), 'claude'),

@@ -51,7 +51,7 @@ test('the next turn of the same lane and principal has the same key, so that a w
   expect(enter(taken(eventBy(true, 'discord:2'))).key).not.toBe(first.key)
 })
 
-test('what a turn of a guest left behind cannot act while the owner’s runs, nor the other way round', async () => {
+test('a process left by a guest’s turn cannot act during the owner’s turn, nor the other way round', async () => {
   const { enter, call, calls } = toolServer()
   const guest = enter(taken(eventBy(false)))
   guest.leave()
@@ -65,7 +65,7 @@ test('what a turn of a guest left behind cannot act while the owner’s runs, no
   expect(calls).toEqual([])
 })
 
-test('an answer is as long as it may be, and a longer one is cut and says so', async () => {
+test('an answer up to the limit is complete; a longer one is cut and says so', async () => {
   const answering = (length: number): Tool => ({
     ...{ name: `say-${length}`, about: '', takes: {} },
     call: async () => ({ ok: true, text: 'x'.repeat(length) }),
@@ -122,7 +122,7 @@ test('a webhook payload, and a sub-agent started for it, never has the owner’s
   expect(calls[0]?.caller).toMatchObject({ agent: '7', lane: 'agent:7' })
 })
 
-test('what is too long, not there or wrong is refused in words', async () => {
+test('calls that are too long, unknown or invalid are refused with a reason', async () => {
   const { enter, call } = toolServer()
   const { key } = enter(taken(eventBy(true)))
   expect(await call(key, 'look', { x: 'y'.repeat(300_000) }, never)).toEqual({
@@ -139,7 +139,7 @@ test('what is too long, not there or wrong is refused in words', async () => {
   })
 })
 
-test('a tool that breaks is told to the log and answered in plain words, and one that waits ends with its turn', async () => {
+test('a tool that throws is logged and answered in plain words, and a waiting tool ends with its turn', async () => {
   const breaks: Tool = {
     ...{ name: 'breaks', about: '', takes: {} },
     call: async () => {

@@ -1,8 +1,8 @@
-// What the gateway says about itself.
+// The status of the gateway.
 import { expect, test } from 'vitest'
 import { createStatus } from './status.ts'
 
-test('a chat counts as out of reach until it is connected, and again when it is lost', () => {
+test('a chat counts as unreachable until it is connected, and again after it is lost', () => {
   const counts = { received: 0, answered: 0, waiting: 0, running: 0, refused: 0, failed: 0 }
   const report = createStatus({
     ...{ version: '1', backend: 'echo', startedAt: 0, chats: ['discord'], now: () => 5, ready: () => true },

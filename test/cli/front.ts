@@ -1,4 +1,4 @@
-// In front of the model stand-in, on a loopback port: what it does not know of the services it stands for.
+// A proxy in front of the fake model, on a loopback port: adds behaviour of the real services that the fake lacks.
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -11,7 +11,7 @@ export async function openFront(model: string): Promise<Front> {
   const server = createServer((asked, answered) => {
     const { method, headers } = asked
     const onward = request(new URL(asked.url ?? '/', model), { method, headers }, got => {
-      // Says with a 5xx to try again at once, because opencode would take its time.
+      // Asks for an immediate retry after a 5xx, because opencode would wait long.
       const soon = (got.statusCode ?? 0) >= 500 ? { 'retry-after-ms': '10' } : {}
       answered.writeHead(got.statusCode ?? 500, { ...got.headers, ...soon })
       const responses = asked.url?.includes('/responses') ?? false
@@ -32,6 +32,6 @@ export async function openFront(model: string): Promise<Front> {
   }
 }
 
-/** The service behind codex calls the tool of an MCP server by two names. */
+/** The service behind codex uses two names for the tool of an MCP server. */
 const inNamespace = (chunk: Buffer) =>
   chunk.toString('utf8').replace(/"name":"(mcp__[a-z]+)__([a-z_]+)"/g, '"name":"$2","namespace":"$1"')

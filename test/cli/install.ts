@@ -1,4 +1,4 @@
-// The real agent CLIs, at the versions that were looked at, in a cache outside of the repository.
+// The real agent CLIs, at the tested versions, in a cache outside the repository.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -12,7 +12,7 @@ const packages = {
   pi: '@earendil-works/pi-coding-agent@0.87.1',
 } as const
 const agentSdk = '@anthropic-ai/claude-agent-sdk@0.3.325'
-/** Answers as the services of all of them do, on a loopback port. */
+/** Answers like the services of all CLIs, on a loopback port. */
 const modelStandIn = '@copilotkit/aimock@1.43.0'
 
 export type Cli = keyof typeof packages
@@ -22,7 +22,7 @@ const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'aet
 
 /** The program, or why it could not be installed here. */
 export const installCli = (name: Cli) => install(packages[name], join('.bin', name))
-/** No CLI, but the library that brings one along. */
+/** Not a CLI, but the library that contains one. */
 export const installSdk = () => install(agentSdk, join('@anthropic-ai', 'claude-agent-sdk', 'sdk.mjs'))
 export const installModel = () => install(modelStandIn, join('@copilotkit', 'aimock', 'dist', 'index.js'))
 

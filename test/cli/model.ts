@@ -1,11 +1,11 @@
-// The model that the CLIs talk to while they are recorded, on a loopback port: it answers by what it is asked.
+// The fake model for recording the CLIs, on a loopback port: its answer depends on the prompt.
 import { openFront } from './front.ts'
 import type { Cli } from './install.ts'
 import { answer, beforeTool, type Case, used } from './recordings.ts'
 
 export interface Model {
   readonly url: string
-  /** How often so far. */
+  /** How often it was called. */
   asked(): number
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ interface Mock {
   stop(): Promise<unknown>
 }
 
-/** Each asks for what its case is about. */
+/** The prompt of each case. */
 export const prompts: Record<Case, string> = {
   forgotten: 'Who are you?',
   success: 'Remember the number 4711.',
@@ -32,7 +32,7 @@ export const prompts: Record<Case, string> = {
   killed: 'Speak slowly.',
 }
 
-/** How each of them reads a file, in the words that the model must use. */
+/** The tool call with which each CLI reads a file. */
 const tools: Record<Cli, (file: string) => { name: string; arguments: string }> = {
   claude: file => ({ name: 'Read', arguments: JSON.stringify({ file_path: file }) }),
   codex: file => ({ name: 'exec_command', arguments: JSON.stringify({ cmd: `cat ${file}` }) }),
@@ -41,7 +41,7 @@ const tools: Record<Cli, (file: string) => { name: string; arguments: string }> 
   pi: file => ({ name: 'read', arguments: JSON.stringify({ path: file }) }),
 }
 
-/** The same in the words of each service. */
+/** The same in the format of each service. */
 const usage = {
   ...{ input_tokens: used.input, output_tokens: used.output },
   ...{ prompt_tokens: used.input, completion_tokens: used.output, total_tokens: used.input + used.output },
@@ -56,7 +56,7 @@ export async function openModel(path: string, cli: Cli): Promise<Model> {
   mock.on(asked('401'), error(401, 'authentication_error', 'invalid api key'))
   mock.on(asked('429'), error(429, 'rate_limit_error', 'too many requests'))
   mock.on(asked('500'), error(500, 'api_error', 'internal server error'))
-  // Each word another: gemini takes repetition for a loop.
+  // All words differ, because gemini mistakes repetition for a loop.
   const words = Array.from({ length: 60 }, (_, i) => `word-${i}`).join(' ')
   mock.on(asked('killed'), { content: words }, { latency: 200 })
   const reads = (name: Case, file: string) =>

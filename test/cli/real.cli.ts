@@ -1,4 +1,4 @@
-// The whole gateway with each real CLI, cold and warm, against a model stand-in on loopback that tells what it was sent.
+// The whole gateway with each real CLI, cold and warm, with a fake model on loopback that records its requests.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ interface Model {
 
 type Name = Cli | 'claude-sdk'
 
-/** How each calls the tool `ping` of the server `notes`, and a shell; null: it has none. */
+/** The names that each CLI has for the tool `ping` of the server `notes`, and for its shell; null: none. */
 const words: Record<Name, { readonly ping: string | null; readonly shell: (command: string) => object }> = {
   claude: { ping: 'mcp__notes__ping', shell: command => ({ name: 'Bash', arguments: JSON.stringify({ command }) }) },
   'claude-sdk': {
@@ -77,7 +77,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     gateway = await startGateway(home, { ...env, ...given })
     client = await connect(gateway.url, 'real')
   }
-  /** Another conversation: some services hand on what failed together with what comes next. */
+  /** Another conversation, because some CLIs send a failed message again with the next one. */
   const meet = async (conversation: string) => {
     await client.close()
     client = await connect(gateway.url, conversation)
@@ -86,7 +86,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     client.say(id, text)
     return client.final(id, 60_000)
   }
-  /** Everything that runs in this home besides the gateway. */
+  /** All processes in this home except the gateway. */
   const others = () => processesWith(`HOME=${home.dir}`).filter(pid => pid !== gateway.pid)
   const commandOf = (pid: number) =>
     existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : ''
@@ -100,7 +100,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       { userMessage: /wrong key/ },
       { error: { message: 'invalid api key', type: 'authentication_error' }, status: 401 },
     )
-    // Each word another: gemini takes repetition for a loop.
+    // All words differ, because gemini mistakes repetition for a loop.
     const words40 = Array.from({ length: 40 }, (_, i) => `word-${i}`).join(' ')
     mock.on({ userMessage: /slowly/ }, { content: words40 }, { latency: 150 })
     mock.on(asked(/wait in a shell/), { toolCalls: [words[name].shell('tail -f /dev/null')] })
@@ -141,7 +141,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     expect(lastSent()).toContain('PERSONA-ONE')
   })
 
-  test('remembers the conversation, and a changed persona counts from the next turn', async () => {
+  test('remembers the conversation, and a changed persona takes effect with the next turn', async () => {
     persona('You speak like PERSONA-TWO.')
     expect((await ask('2', 'go on')).ok).toBe(true)
     expect(lastSent()).toContain('4711')
@@ -151,7 +151,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     expect(lastSent()).toContain('go on')
   })
 
-  test('takes what people write as text: no flag, no command, no file', async () => {
+  test('treats what people write as text, not as a flag, command or file', async () => {
     writeFileSync(join(home.configDir, 'secret.md'), 'CONTENT-OF-THE-FILE')
     for (const [id, text] of [
       ['3', '-p --help'],
@@ -164,7 +164,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     expect(lastSent()).not.toContain('CONTENT-OF-THE-FILE')
   })
 
-  test('a wrong key is told in plain words', async () => {
+  test('a wrong key is reported in plain words', async () => {
     await meet('key')
     expect(await ask('6', 'with the wrong key')).toMatchObject({
       ok: false,
@@ -173,7 +173,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
 
   if (words[name].ping)
-    test('calls a tool of an MCP server, with its secret, which stands on no command line', async () => {
+    test('calls a tool of an MCP server with its secret, which is on no command line', async () => {
       await meet('mcp')
       client.say('mcp', 'use the ping')
       const seen = new Set<string>()
@@ -186,7 +186,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       expect([...seen].filter(line => line.includes(secret))).toEqual([])
     })
 
-  test('is stopped while it speaks and while a tool runs, leaves no tool behind, and goes on afterwards', async () => {
+  test('can be stopped while it answers and while a tool runs, leaves no tool running, and continues afterwards', async () => {
     await meet('stop')
     client.say('7', 'speak slowly')
     await expect.poll(() => sentAbout('speak slowly'), { timeout: 30_000 }).toBe(true)
@@ -218,7 +218,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       await meet('real')
     })
 
-  test('is killed together with the gateway in the middle of a turn, leaves nothing for long, and is taken up again, told so', async () => {
+  test('ends when the gateway is killed in the middle of a turn, and the turn is resumed and notified of it', async () => {
     client.say('9', 'count slowly please')
     await expect.poll(() => sentAbout('count slowly'), { timeout: 30_000 }).toBe(true)
     await gateway.stop('SIGKILL')
@@ -231,7 +231,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       .slice(before)
       .map(request => JSON.stringify(request.body))
     expect(sent.some(body => body.includes('was interrupted') && body.includes('4711'))).toBe(true)
-    // Killed before it had said anything, nobody knows whether its session has the message: better twice, and told so, than not at all.
+    // After a kill before any output, nobody knows whether the session has the message: it is sent again, with a note.
     expect(sent.at(-1)?.split('count slowly please').length).toBeOneOf([2, 3])
   })
 

@@ -1,5 +1,5 @@
-// `npm run record`: runs the real CLIs the way the dialects run them, against a model stand-in on loopback, and keeps what they said.
-// Homes of their own, dummy keys. `npm run record -- claude pi` records only those.
+// `npm run record`: runs the real CLIs as the dialects run them, with a fake model on loopback, and records their output.
+// Separate homes, dummy keys. `npm run record -- claude pi` records only those.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -16,7 +16,7 @@ import { setups } from './setups.ts'
 const capMs = 60_000
 const mostBytes = 100_000
 
-/** As each of them makes its ids, so that it is not refused for its looks. */
+/** In the format of each CLI, so that the id is not refused as malformed. */
 const unknownSession = (cli: Cli) =>
   cli === 'opencode' ? 'ses_000000000ffe00000000000000' : 'dead0000-0000-4000-8000-000000000000'
 
@@ -56,7 +56,7 @@ async function openStage(cli: Cli, program: string, modelPath: string) {
   return { stage, close }
 }
 
-/** gemini would try for more than three minutes; this setting is the user's, and there is no variable for it. */
+/** gemini would retry for more than three minutes; this is a user setting without a variable. */
 function fewAttempts(settings: string): void {
   writeFileSync(
     settings,
@@ -118,7 +118,7 @@ interface Heard {
   readonly cut: string | null
 }
 
-/** `killing`: with SIGTERM after the first words, or when the model speaks but the CLI keeps it to itself. */
+/** `killing`: with SIGTERM after the first text, or after the model's first text if the CLI does not stream. */
 async function listen(
   { dialect, program, env, model }: Stage,
   turn: Turn,
@@ -154,7 +154,7 @@ async function listen(
   return { lines, end, cut }
 }
 
-/** What the dialect makes of it, for whoever watches, and for the session to go on with. */
+/** What the dialect reports, to show it, and to get the session for the next case. */
 function meaningOf(dialect: Dialect, turn: Turn, { lines, end }: Heard) {
   const reader = dialect.read(turn)
   const events = lines.flatMap(line => reader.line(line))
@@ -163,13 +163,13 @@ function meaningOf(dialect: Dialect, turn: Turn, { lines, end }: Heard) {
   return { said: ended.ok ? ended.text : `${ended.why}: ${ended.detail}`, session: started?.session ?? null }
 }
 
-/** Nothing of this machine: not where, not who, not which port. */
+/** Removes everything about this machine: paths, users, ports. */
 function cleaner(home: string, program: string): (text: string) => string {
   const installed = program.slice(0, program.lastIndexOf('/node_modules/'))
   const replaced: [string, string][] = [
     [home, '/home/user'],
     [home.slice(1), 'home/user'],
-    // How claude names the folder of a project.
+    // claude's name for the folder of a project.
     [home.replaceAll('/', '-'), '-home-user'],
     [installed, '/opt/cli'],
     [hostname(), 'host'],

@@ -1,10 +1,10 @@
-// What the real CLIs said, kept under test/recordings/<cli>/<version>/<case>.jsonl: first what the run was and how it ended, then
-// the lines of its output as they came. Made by `npm run record`.
+// Recorded output of the real CLIs, in test/recordings/<cli>/<version>/<case>.jsonl: first a description of the run and its end, then
+// the lines of its output. Made by `npm run record`.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Turn } from '../../src/base/agent.ts'
 
-/** In the order of recording. `forgotten`: a session is asked for where there never was one; `lost`: where there are others. */
+/** In the order of recording. `forgotten`: resumes a session although there are none at all; `lost`: although there are only others. */
 export const cases = [
   'forgotten',
   'success',
@@ -26,7 +26,7 @@ export interface Run {
   readonly prompt: string
   readonly session: Turn['session']
   readonly arguments: readonly string[]
-  /** Why the recording does not hold all of the run; null: it does. */
+  /** Why the recording is incomplete; null: it is complete. */
   readonly cut: string | null
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -42,11 +42,11 @@ export interface Recording {
 
 export const recordingsDir = join(import.meta.dirname, '../recordings')
 
-/** What the model stand-in answers, and what it says before it uses a tool. */
+/** The fake model's answer, and its text before a tool call. */
 export const answer = 'Hello from the model, several words long.'
 export const beforeTool = 'Let me look into the notes.'
 
-/** What each answer of it is said to have cost. */
+/** The usage that each of its answers reports. */
 export const used = { input: 120, output: 11 }
 
 export const recordingText = (run: Run, lines: readonly string[]): string =>

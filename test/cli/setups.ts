@@ -1,4 +1,4 @@
-// How each CLI is told to talk to the model stand-in: dummy keys, and configuration in a home of its own.
+// Configures each CLI to use the fake model: dummy keys, and configuration in a separate home.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Cli } from './install.ts'

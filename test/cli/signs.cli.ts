@@ -1,5 +1,5 @@
-// What the real CLIs do on the way: thinking for long, a model that fails, and turns that nobody asked for. The backends alone, cold and
-// warm, against a model stand-in on loopback that tells what it was sent.
+// What the real CLIs report during a turn: long thinking, a failing model, unrequested turns. The backends alone, cold and
+// warm, with a fake model on loopback that records its requests.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -52,7 +52,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   let pool: Pool
   let backend: Backend
   let turn: (given?: Partial<Turn>) => Turn
-  /** How the service fails just now; null: it does not. */
+  /** How the service fails now; null: it works. */
   let trouble: 'refuses' | 'hangs up' | null = null
   let thought = ''
   const lastSent = () => JSON.stringify(mock.getRequests().at(-1)?.body ?? '')
@@ -126,8 +126,8 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     return all
   }
 
-  test('thinks for longer than silence may last, shows it and tells none of it', async () => {
-    // To come up takes long on a busy machine, and is silence as well.
+  test('may think longer than the silence timeout; this is shown, but not its thoughts', async () => {
+    // Starting takes long on a busy machine, and counts as silence too.
     const began = performance.now()
     const first = await collect(backend.run(turn({ prompt: 'hello', session: freshSession() }), never))
     const silenceMs = Math.ceil(2 * (performance.now() - began) + 3000)
@@ -142,7 +142,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
 
   test.each(['refuses', 'hangs up'] as const)(
-    'has a message once when the service %s and is asked again',
+    'has a message once in its session when the service %s and the turn is retried',
     async how => {
       const { take } = createTestTurns(() => [], {
         backend,
@@ -162,21 +162,21 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       trouble = how
       const ends = [await say(2, 'the second word', 0), await say(2, 'the second word', 1)]
       trouble = null
-      // Some go on after a stream that broke off, with what they have; then there is nothing to try again.
+      // Some CLIs use the partial answer of a broken stream; then there is nothing to retry.
       if (how === 'refuses') expect(ends).toMatchObject([{ type: 'later' }, { type: 'later' }])
       const last = ends.at(-1)
       if (last?.type === 'later') expect(await say(2, 'the second word', 2)).toMatchObject({ type: 'done' })
       else expect(await say(3, 'the third word', 0)).toMatchObject({ type: 'done' })
       expect(occurrences('the first word')).toBe(1)
-      // What came to an end at once was asked here a second time, as no lane would.
+      // A turn that ended immediately was sent a second time here, unlike in a lane.
       expect(occurrences('the second word')).toBeOneOf(ends[0]?.type === 'later' ? [1] : [1, 2])
     },
-    // Four turns, each with a start and the retries of the CLI itself.
+    // Four turns, each with a start and the CLI's own retries.
     400_000,
   )
 
   if (way === 'warm' && (name === 'claude' || name === 'claude-sdk'))
-    test('a turn that it takes by itself is nobody’s answer', async () => {
+    test('a turn that it starts by itself is not used as an answer', async () => {
       let session = freshSession()
       const ask = async (prompt: string) => {
         const events = await collect(backend.run(turn({ prompt, session }), never))
@@ -199,7 +199,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     })
 })
 
-/** gemini would try for more than three minutes; this setting is the user's, and there is no variable for it. */
+/** gemini would retry for more than three minutes; this is a user setting without a variable. */
 function fewAttempts(settings: string): void {
   const own = JSON.parse(readFileSync(settings, 'utf8'))
   writeFileSync(settings, JSON.stringify({ ...own, general: { maxAttempts: 2 } }))

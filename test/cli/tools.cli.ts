@@ -1,4 +1,4 @@
-// The gateway's own tools with each real CLI: the model asks for one, and the gateway does it.
+// The gateway's own tools with each real CLI: the model calls one, and the gateway carries it out.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -26,7 +26,7 @@ interface Call {
   readonly arguments: string
 }
 
-/** How each calls send_message; pi writes a file into the folder that its prompt names. */
+/** The name that each CLI has for send_message; pi writes a file into the folder that its prompt names. */
 const calls: Record<Cli, (text: string, request: Request) => Call> = {
   claude: text => ({ name: 'mcp__aetheel__send_message', arguments: JSON.stringify({ text }) }),
   codex: text => ({ name: 'mcp__aetheel__send_message', arguments: JSON.stringify({ text }) }),
@@ -87,7 +87,7 @@ describe.each(both)('the tools of the gateway with the real $name, $way', ({ nam
     expect(left).toEqual([])
   })
 
-  /** Says it, and looks meanwhile at every process there is. */
+  /** Sends it, and checks all processes meanwhile. */
   async function turn(client: Client, id: string, text: string) {
     const seen = { commands: new Set<string>(), keys: new Set<string>() }
     client.say(id, text)
@@ -105,7 +105,7 @@ describe.each(both)('the tools of the gateway with the real $name, $way', ({ nam
     'as usual': {},
     'with few tools and permissions': { ALLOWED_TOOLS: 'Read,Write', PERMISSION_MODE: 'acceptEdits' },
   }))
-    test(`what the model asks for is done, ${mode}, and its key stands on no command line`, async () => {
+    test(`tool calls of the model are carried out, ${mode}, and the key is on no command line`, async () => {
       await gateway?.stop()
       gateway = await startGateway(home, { ...env, ...given })
       const conversation = `c${Object.keys(given).length}`
@@ -117,7 +117,7 @@ describe.each(both)('the tools of the gateway with the real $name, $way', ({ nam
           frame => frame.type === 'final' && frame.text === `told ${one.replace(/\d/, '')}`,
         )
         expect(told.ok).toBe(true)
-        // Nobody sees the tools of another conversation.
+        // No conversation sees the tools of another.
         const offered = JSON.stringify(mock.getRequests().at(-1)?.body).match(/"(?:mcp_)*aetheel[\w-]*_send_message"/g)
         expect(new Set(offered).size).toBeLessThanOrEqual(1)
         if (name !== 'pi') expect(keys.size).toBeGreaterThan(0)

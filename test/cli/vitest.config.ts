@@ -1,4 +1,4 @@
-// The real CLIs: `npm run test:cli`. Installs them into a cache outside of the repository the first time.
+// The real CLIs: `npm run test:cli`. Installs them into a cache outside the repository the first time.
 import { resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
 

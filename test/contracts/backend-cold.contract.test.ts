@@ -1,4 +1,4 @@
-// Backends with a process for each turn.
+// Cold backends: one process per turn.
 import { holdBackends, holdDialects } from './backend.suite.ts'
 
 holdBackends('cold')

@@ -1,4 +1,4 @@
-// What a backend tells on the way: that it thinks, and that its session has the prompt, so that a retry does not say it again.
+// What a backend reports during a turn: that it is thinking, and that its session has the prompt, so that a retry does not repeat it.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -65,7 +65,7 @@ describe.each(ways)('%s', way => {
     expect(await say(2, words, { retries: 2 })).toMatchObject({ type: 'done' })
     const [kept] = sessions.kept.values()
     expect(toldIn(kept?.id ?? '').filter(one => one.includes(mark))).toEqual([`first ${mark}`, words])
-    // What is edited meanwhile is said as it is now.
+    // A message edited meanwhile is sent with its current text.
     expect(await say(3, `[[busy:1]] third ${mark}`)).toMatchObject({ type: 'later' })
     expect(await say(3, `other words ${mark}`, { retries: 1 })).toMatchObject({ type: 'done' })
     expect(toldIn(kept?.id ?? '').at(-1)).toBe(`other words ${mark}`)

@@ -1,4 +1,4 @@
-// Backends that stay up between turns: what is particular to that.
+// Warm backends: the additional guarantees.
 import { holdWhatStaysUp } from './backend.suite.ts'
 
 holdWhatStaysUp()

@@ -1,4 +1,4 @@
-// Backends that stay up between turns: the same promises as those that do not.
+// Warm backends: the same guarantees as for cold ones.
 import { holdBackends } from './backend.suite.ts'
 
 holdBackends('warm')

@@ -1,4 +1,4 @@
-// What every backend must hold, looped over the registry: to be registered is to be tested. Both ways of running one are held to it.
+// The contract of every backend, looped over the registry: registered means tested. It applies to cold and warm runs.
 import { getEventListeners } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { turnWith } from '../../src/run/turn.fixture.ts'
 import { watchdog } from '../../src/run/watchdog.ts'
 
 const fakes = join(import.meta.dirname, '../fakes')
-/** Every registered CLI has a stand-in of its name; one without fails its suite. The SDK starts claude. */
+/** Every registered CLI has a fake of its name; without one its suite fails. The SDK starts claude. */
 const standIn = (name: string) => (name === 'echo' ? null : join(fakes, `${name === claudeSdk ? 'claude' : name}.mjs`))
 
 export const home = mkdtempSync(join(tmpdir(), 'aetheel-backend-'))
@@ -31,7 +31,7 @@ const environment = {
   STAND_IN_STEP_MS: '1',
 }
 
-/** Each backend is held to the same in both ways; one that cannot stay up gets a process per turn in either. */
+/** Each backend runs cold and warm; one that cannot stay running gets a process per turn in both. */
 export type Way = 'cold' | 'warm'
 let pools: Pool[] = []
 afterEach(async () => {
@@ -64,7 +64,7 @@ export function open(name: string, way: Way = 'cold', program = standIn(name)): 
 
 const nothingRuns = async () => {
   await Promise.all(pools.map(pool => pool.close()))
-  // The SDK ends its program by itself, and does not tell when it is gone: a moment later it must be.
+  // The SDK ends its program itself and does not report its exit, so it is checked a moment later.
   const others = () => descendants(process.pid).filter(pid => isAlive(pid) && pid !== watchdog.pid())
   await vi.waitFor(() => expect(others()).toEqual([]), 10_000)
 }
@@ -85,7 +85,7 @@ export async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentE
 }
 export const never = new AbortController().signal
 
-/** Exactly one end, and it is the last. */
+/** Exactly one end, as the last event. */
 export function grammar(events: readonly AgentEvent[]): Ended {
   const ends = events.filter(event => event.type === 'ended')
   expect(ends).toHaveLength(1)
@@ -156,7 +156,7 @@ export function holdBackends(way: Way): void {
         const events = await collect(backend.run(turn({ prompt, session }), never))
         const end = grammar(events)
         const id = events.find(event => event.type === 'started')?.session
-        // One process takes them all, if it can stay up.
+        // One process takes all of them, if it can stay running.
         if (way === 'warm' && id) session = { id, resume: true }
         expect(
           end.ok && end.text.replaceAll('\u2060', '').includes(prompt.slice(prompt.lastIndexOf('\n') + 1).slice(-50)),
@@ -220,7 +220,7 @@ export function holdBackends(way: Way): void {
       expect(events.filter(event => event.type === 'action')).toHaveLength(4)
     })
 
-    // codex exec and gemini tell what was used only at the end.
+    // codex exec and gemini report usage only at the end.
     if (name !== 'gemini' && !(name === 'codex' && way === 'cold'))
       test('a stopped turn has reported its usage so far', async () => {
         const abort = new AbortController()
@@ -249,7 +249,7 @@ export function holdBackends(way: Way): void {
       expect(grammar(await run(prompt))).toMatchObject({ ok: false, why })
     })
 
-    // Only claude has a word for it.
+    // Only claude reports it.
     if (name === 'claude' || name === claudeSdk)
       test('[[maxturns]] is max-turns', async () => {
         expect(grammar(await run('[[maxturns]]'))).toMatchObject({ ok: false, why: 'max-turns' })
@@ -278,7 +278,7 @@ export function holdBackends(way: Way): void {
         end = event
         if (event.type === 'ended') break
         if (abort.signal.aborted) after++
-        // Whoever listens has something to write down each time.
+        // The consumer has some work with each event.
         if (event.type === 'started') await new Promise(resolve => setTimeout(resolve, 1))
       }
       expect(end).toMatchObject({ type: 'ended', ok: false, why: 'stopped' })
@@ -294,7 +294,7 @@ export function holdBackends(way: Way): void {
       expect((await open(name, way, '/bin/false').check(never)).ok).toBe(false)
     })
 
-    // opencode has no word for the end: its leaving is the end.
+    // opencode does not report its end: its exit is the end.
     if (name !== 'opencode' && way === 'cold')
       test('the final does not wait for a program that is slow to exit, but the next turn of the session does', async () => {
         const backend = open(name)
@@ -317,7 +317,7 @@ export function holdBackends(way: Way): void {
 
 export function holdWhatStaysUp(): void {
   describe.each([...dialects.filter(dialect => dialect.warm).map(dialect => dialect.name), claudeSdk])(
-    'the CLI backend %s stays up',
+    'the CLI backend %s stays running',
     name => {
       const begun = () => journal().filter(entry => entry.what === 'begin')
       const pidOf = (prompt: string) => begun().findLast(entry => entry.prompt.includes(prompt))?.pid

@@ -1,4 +1,4 @@
-// The board of tasks in the owner's window: a card stands where it was put, whatever the orders were before.
+// The task board in Mission Control: a card is where it was dropped, whatever the `order` values were before.
 import { resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const board = (await import(resolve(import.meta.dirname, '../../web/mission/boar
 const now = Date.UTC(2026, 10, 16, 12)
 const task = fc.record({
   status: fc.constantFrom(...taskStates),
-  // Equal ones, neighbours without a number between them, and none at all are what goes wrong.
+  // The difficult cases: equal values, adjacent numbers with none in between, and no values at all.
   order: fc.oneof(
     fc.constant(null),
     fc.constantFrom(0, 1, 1 + Number.EPSILON, now),
@@ -32,7 +32,7 @@ const moves = fc.array(fc.record({ which: fc.nat(20), to: fc.constantFrom(...tas
   maxLength: 40,
 })
 
-test('a card stands where it was put, and the others keep their order', () => {
+test('a card is where it was dropped, and the others keep their order', () => {
   fc.assert(
     fc.property(fc.array(task, { minLength: 1, maxLength: 8 }), moves, (made, moved) => {
       let tasks: BoardTask[] = made.map((one, n) => ({
@@ -55,7 +55,7 @@ test('a card stands where it was put, and the others keep their order', () => {
   )
 })
 
-test('one change is enough as a rule, and a card put last stays above what is made later', () => {
+test('usually one change is enough, and a card dropped last stays above later ones', () => {
   const at = (id: string, createdAt: string): BoardTask => ({
     ...{ id, title: id, notes: '', status: 'todo', order: null, due: '', createdAt, updatedAt: '' },
   })

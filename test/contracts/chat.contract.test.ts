@@ -1,4 +1,4 @@
-// What every chat must hold, looped over the registry, each against the real far side of its platform.
+// The contract of every chat, looped over the registry, each with the fake server of its platform.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,17 +16,17 @@ import { token } from '../harness/gateway.ts'
 /** A platform with one person on it. */
 interface Platform {
   readonly chat: ChatAdapter
-  /** Resolves when the chat has reached it. */
+  /** Resolves when the chat is connected. */
   reached(): Promise<void>
   arrive(conversation: string): Promise<void>
   leave(conversation: string): Promise<void>
-  /** What the tests call a conversation, as the platform does. */
+  /** The platform's id of a conversation in the tests. */
   place(conversation: string): Place
-  /** The id that the message has there. */
+  /** The message's id on the platform. */
   say(conversation: string, text: string): string
-  /** What becomes of a final where nobody is. */
+  /** The result of posting a final with nobody connected. */
   readonly nobodyThere: Posted['type']
-  /** Finals that the person has seen, in order. */
+  /** Finals shown to the person, in order. */
   seen(conversation: string): readonly { about: string; text: string }[]
   close(): Promise<void>
 }
@@ -176,7 +176,7 @@ describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s
     }
   }
 
-  test('what a person says becomes an event with a key of its own and the way back', async () => {
+  test('a message becomes an event with its own key and a place to reply to', async () => {
     const platform = await open()
     const heard: NewEvent[] = []
     await platform.arrive('room')
@@ -198,7 +198,7 @@ describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s
     await end()
   })
 
-  test('its life ends with the signal, and then it takes nothing more', async () => {
+  test('it ends with the signal, and accepts nothing afterwards', async () => {
     const platform = await open()
     let heard = 0
     await platform.arrive('room')
@@ -213,7 +213,7 @@ describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s
     expect(heard).toBe(0)
   })
 
-  test('a final that is posted was really seen, in order, and in the right place', async () => {
+  test('a posted final was really shown, in order, and in the right place', async () => {
     const platform = await open()
     await platform.arrive('one')
     await platform.arrive('two')
@@ -230,7 +230,7 @@ describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s
     expect(platform.seen('two').map(one => one.text)).toEqual(['b'])
   })
 
-  test('a final that is sent twice under one key is seen once, or again as the same', async () => {
+  test('a final posted twice under one key is shown once, or recognisably as the same', async () => {
     const platform = await open()
     await platform.arrive('one')
     const about = platform.say('one', 'a?')
@@ -238,7 +238,7 @@ describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s
     expect(new Set(platform.seen('one').map(one => JSON.stringify(one))).size).toBe(1)
   })
 
-  test('when nobody is there a final is not said to be posted', async () => {
+  test('with nobody connected, a final is not reported as posted', async () => {
     const platform = await open()
     const { nobodyThere } = platform
     expect((await platform.chat.post(platform.place('empty'), final('x'), never)).type).toBe(nobodyThere)
@@ -249,7 +249,7 @@ describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s
       .toBe(nobodyThere)
   })
 
-  test('a draft can be posted and edited at its pace, whoever is there', async () => {
+  test('a draft can be posted and edited at its pace, with or without anybody connected', async () => {
     const platform = await open()
     await platform.arrive('room')
     for (const conversation of ['room', 'empty']) {

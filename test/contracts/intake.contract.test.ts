@@ -1,4 +1,4 @@
-// The way in, with real lanes behind it: each event is accepted, known or refused with a reason, and nothing else comes of it.
+// The intake with real lanes: each event is accepted, a duplicate, or refused with a reason.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -89,8 +89,8 @@ const job: NewEvent = {
   what: { kind: 'cron', name: 'j', instruction: '' },
 }
 
-describe('what is accepted', () => {
-  test('waits in its lane, is told of once, and is known when it comes again', async () => {
+describe('an accepted event', () => {
+  test('waits in its lane, is reported once, and is recognised when it comes again', async () => {
     const { intake, signals, waiting, counts } = await open()
     expect(await intake.accept(said('1', 'hello'))).toEqual({ type: 'accepted', id: 1, position: 1 })
     expect(await intake.accept(said('1', 'hello'))).toEqual({ type: 'duplicate', id: 1 })
@@ -99,13 +99,13 @@ describe('what is accepted', () => {
     expect(counts()).toMatchObject({ received: 1, waiting: 1, refused: 0 })
   })
 
-  test('is what the person means for the agent, without the word before it', async () => {
+  test('has the text for the agent, without the command before it', async () => {
     const { intake, waiting } = await open()
     await intake.accept(said('1', '/ask why'))
     expect(await waiting()).toEqual([said('1', 'why')])
   })
 
-  test('may be files without words, and a job without any, but no message without either', async () => {
+  test('may have files without text; a job may have neither, a message may not', async () => {
     const { intake } = await open()
     const attachments = [{ name: 'a', path: 'in/a', bytes: 1, type: 'text/plain' }]
     expect(await intake.accept(said('1', ' ', { attachments }))).toMatchObject({ type: 'accepted' })
@@ -114,7 +114,7 @@ describe('what is accepted', () => {
       expect(await intake.accept(none)).toEqual({ type: 'refused', why: 'empty', reason: 'empty at 2' })
   })
 
-  test('is as long as it may be, and no longer', async () => {
+  test('may be as long as the limit, and no longer', async () => {
     const { intake } = await open()
     expect(await intake.accept(said('1', 'x'.repeat(10)))).toMatchObject({ type: 'accepted' })
     expect(await intake.accept(said('2', 'x'.repeat(11)))).toEqual({
@@ -122,7 +122,7 @@ describe('what is accepted', () => {
     })
   })
 
-  test('is written by whom the gate says, not by whom the chat says', async () => {
+  test('has the author that the gate determined, not the one that the chat claims', async () => {
     const asked: unknown[] = []
     let owner = true
     const { intake, waiting } = await open({
@@ -147,8 +147,8 @@ describe('what is accepted', () => {
   })
 })
 
-describe('what is refused', () => {
-  test('is counted and told with its reason, and nothing of it is kept', async () => {
+describe('a refusal', () => {
+  test('is counted and reported with its reason, and nothing of the event is stored', async () => {
     const { intake, signals, counts, waiting } = await open({ budget: { objection: () => 'day' as never } })
     expect(await intake.accept(said('1', 'hello'))).toEqual({
       ...{ type: 'refused', why: 'over-budget', reason: 'over-budget at 0' },
@@ -158,14 +158,14 @@ describe('what is refused', () => {
     expect(counts()).toMatchObject({ received: 1, refused: 1, waiting: 0 })
   })
 
-  test('because there is no room is told as that', async () => {
+  test('for lack of room says so', async () => {
     const { intake, signals } = await open({ maxDepth: 1 })
     await intake.accept(said('1', 'one'))
     expect(await intake.accept(said('2', 'two'))).toEqual({ type: 'refused', why: 'full', reason: 'full at 1' })
     expect(signals.at(-1)).toEqual({ type: 'event-refused', source: 'webchat', lane: 'l', why: 'full', depth: 1 })
   })
 
-  test('after the end is refused because of it, jobs too', async () => {
+  test('after the close says that the gateway is stopping, for jobs too', async () => {
     const { intake } = await open()
     intake.close()
     expect(await intake.accept(said('1', 'hello'))).toMatchObject({ type: 'refused', why: 'stopping' })
@@ -175,7 +175,7 @@ describe('what is refused', () => {
     })
   })
 
-  test('a stranger hears of a code where there is one, and otherwise nothing; both are counted', async () => {
+  test('of a stranger contains the code if there is one, otherwise nothing; both are counted', async () => {
     let code: string | null = '123456'
     const admit = async () => ({ type: 'stranger', code }) as const
     const { intake, signals, counts } = await open({ gate: { who: () => null, people: () => [], admit } })
@@ -204,7 +204,7 @@ describe('what is refused', () => {
     expect(signals.map(({ type }) => type)).toEqual(['event-refused'])
   })
 
-  test('what a chat found wanting is counted and told, unless it was taken before', async () => {
+  test('by the chat itself is counted and reported, unless the event was accepted before', async () => {
     const { intake, signals, counts } = await open()
     await intake.accept(said('0', 'taken'))
     expect(await intake.refuse(said('0', 'taken'), 'not-attached')).toEqual({ type: 'duplicate', id: 1 })
@@ -216,7 +216,7 @@ describe('what is refused', () => {
 })
 
 describe('a command', () => {
-  test('is done and answered, is no event, and is not done again when it comes again', async () => {
+  test('runs and is answered, becomes no event, and does not run again when it is repeated', async () => {
     const { intake, obeyed, deliveries, waiting, signals, counts } = await open({
       budget: { objection: () => 'day' as never },
     })
@@ -229,14 +229,14 @@ describe('a command', () => {
     expect(counts()).toMatchObject({ waiting: 0 })
   })
 
-  test('that comes twice at once is answered once', async () => {
+  test('that arrives twice at the same time is answered once', async () => {
     const { intake, deliveries } = await open()
     const both = await Promise.all([intake.accept(said('1', '/do it')), intake.accept(said('1', '/do it'))])
     expect(both.map(({ type }) => type).sort()).toEqual(['accepted', 'duplicate'])
     await expect.poll(deliveries).toEqual(['did /do it'])
   })
 
-  test('that breaks is refused, and why is told', async () => {
+  test('that throws is refused, and the reason is reported', async () => {
     const answer = () => Promise.reject(new Error('it broke'))
     const { intake, signals } = await open({ parse: () => ({ type: 'command', answer }) })
     expect(await intake.accept(said('1', '/do it'))).toMatchObject({ type: 'refused', why: 'not-stored' })
@@ -246,7 +246,7 @@ describe('a command', () => {
     ])
   })
 
-  test('is one only where somebody says it', async () => {
+  test('counts as one only in a message of a person', async () => {
     const { intake, obeyed } = await open()
     const what = { kind: 'cron', name: 'j', instruction: '/do it' } as const
     expect(await intake.accept({ ...job, what })).toMatchObject({ type: 'accepted', id: 1 })
@@ -255,7 +255,7 @@ describe('a command', () => {
 })
 
 describe('an edit', () => {
-  test('changes what waits, by the rules for what is new; without words it cancels', async () => {
+  test('changes a waiting message, under the rules for new ones; null cancels it', async () => {
     const { intake, waiting } = await open()
     await intake.accept(said('1', 'one'))
     expect(await intake.change('k:1', said('1', '/ask uno'))).toEqual({ changed: true })
@@ -273,7 +273,7 @@ describe('an edit', () => {
     expect(await intake.change('k:1', said('1', 'again'))).toEqual(unchanged('It is no longer waiting.'))
   })
 
-  test('of a stranger changes nothing and says nothing; of others, the gate says who they are', async () => {
+  test('of a stranger changes nothing and gets no answer; for others, the gate determines the author', async () => {
     let who: 'owner' | 'guest' | null = 'owner'
     const { intake, waiting } = await open({
       gate: { who: () => who, people: () => [], admit: async () => ({ type: 'in', owner: false }) },
@@ -291,7 +291,7 @@ describe('an edit', () => {
   })
 })
 
-test('what the disk does not take is not accepted, is told, and nothing throws', async () => {
+test('an event that cannot be written is not accepted, the problem is reported, and nothing throws', async () => {
   const fails = () => Promise.reject(new Error('the disk is full'))
   const disk = (inbox: Lanes<NewEvent>) => ({ ...inbox, put: fails, change: fails, refuse: fails, file: fails })
   const { intake, signals } = await open({}, disk)
@@ -308,7 +308,7 @@ test('what the disk does not take is not accepted, is told, and nothing throws',
   expect(signals.filter(({ type }) => type === 'event-refused')).toHaveLength(4)
 })
 
-test('who cannot be looked up stays outside and hears nothing', async () => {
+test('a person who cannot be looked up is refused without an answer', async () => {
   const admit = () => Promise.reject(new Error('no such table'))
   const { intake, signals, waiting } = await open({ gate: { who: () => null, people: () => [], admit } })
   expect(await intake.accept(said('1', 'one', { sender }))).toEqual({

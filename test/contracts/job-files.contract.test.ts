@@ -1,4 +1,4 @@
-// Jobs live in files that people and the agent edit, and so do we: what counts, what is told, what is never lost.
+// Jobs in files that people, the agent and the gateway edit: which entries apply, what is reported, and that nothing is lost.
 import { chmod, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,7 +19,7 @@ type Work = Awaited<ReturnType<typeof jobsWorkspace>>
 const read = (work: Work, file = 'agents.md') => readFile(join(work.dir, file), 'utf8')
 
 describe('edited by somebody else', () => {
-  test('what somebody wrote who may not is no job, and what was there before still is', async () => {
+  test('an unapproved entry is not a job, and the earlier jobs stay', async () => {
     await using work = await jobsWorkspace(noon)
     const before = cronFile(cron('a', '* * * * *'))
     await work.write('agents.md', before)
@@ -37,7 +37,7 @@ describe('edited by somebody else', () => {
     expect(await jobs.remove('a')).toEqual({ ok: false, why: 'not here' })
   })
 
-  test('a change that no watch sees counts from the next look on, in the order of the file', async () => {
+  test('a change that no watch reports takes effect at the next check, in the order of the file', async () => {
     await using work = await jobsWorkspace(noon)
     const path = join(work.home, 'agents.md')
     await writeFile(path, cronFile(cron('b', '0 18 * * *')))
@@ -49,7 +49,7 @@ describe('edited by somebody else', () => {
     expect(work.fired('a')).toEqual(['2026-11-16T12:01:00.000Z'])
   })
 
-  test.each(['saved in place', 'saved by a rename'])('the watch itself sees it: %s', async how => {
+  test.each(['saved in place', 'saved by a rename'])('the file watch notices it: %s', async how => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '1 12 * * *')))
     await work.start({ lookMs: day })
@@ -59,11 +59,11 @@ describe('edited by somebody else', () => {
       await work.write('agents.md.new', text)
       await rename(join(work.dir, 'agents.md.new'), join(work.dir, 'agents.md'))
     }
-    // Time stands still: only the watch can have told.
+    // Simulated time stands still, so only the file watch can have noticed it.
     await eventually('the trouble', () => work.troubles().some(told => told.includes('bad')))
   })
 
-  test('a folder that is replaced is looked at again', async () => {
+  test('a replaced folder is read again', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '0 13 * * *')))
     await work.start()
@@ -74,7 +74,7 @@ describe('edited by somebody else', () => {
     await eventually('the trouble', () => work.troubles().length > 0)
   })
 
-  test('another schedule begins anew; another instruction counts at once', async () => {
+  test('another schedule resets the job; another instruction takes effect immediately', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Missed: once')))
     const { jobs } = await work.start()
@@ -86,7 +86,7 @@ describe('edited by somebody else', () => {
     expect(work.events.at(-1)?.what).toMatchObject({ instruction: 'Do it well.' })
   })
 
-  test('a job that was gone for a while has missed nothing', async () => {
+  test('a job that was removed for a while has missed nothing', async () => {
     await using work = await jobsWorkspace(noon)
     const text = cronFile(cron('a', '0 * * * *', 'Missed: once'))
     await work.write('agents.md', text)
@@ -99,7 +99,7 @@ describe('edited by somebody else', () => {
     expect(work.fired().map(iso => iso.slice(11, 16))).toEqual(['13:00', '19:00'])
   })
 
-  test('a job that a save took away for a moment is the same as before', async () => {
+  test('a job that is missing for a moment during a save keeps its state', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('heartbeat.md', beat('a', 3600))
     const { jobs } = await work.start()
@@ -112,7 +112,7 @@ describe('edited by somebody else', () => {
     expect(work.fired()).toEqual(['2026-11-16T13:00:00.000Z'])
   })
 
-  test('a file that cannot be read keeps its jobs, and is told once while it lasts', async () => {
+  test('the jobs of an unreadable file stay, and the problem is reported once', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '0 * * * *')))
     const { jobs } = await work.start()
@@ -129,7 +129,7 @@ describe('edited by somebody else', () => {
     expect(await jobs.list()).toEqual({ jobs: [], troubles: [] })
   })
 
-  test('a bad job is told by its name, once, and the others run', async () => {
+  test('an invalid job is reported by name, once, and the others run', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('bad', '99 * * * *'), cron('good', '0 13 * * *')))
     const { jobs } = await work.start()
@@ -161,7 +161,7 @@ describe('edited by us', () => {
     expect(job?.last).toBe(Date.parse('2026-11-17T09:00:00Z'))
   })
 
-  test('what cannot be a job changes nothing', async () => {
+  test('an invalid job changes nothing', async () => {
     await using work = await jobsWorkspace(noon)
     const { jobs } = await work.start()
     const why = async (schedule: string, name = 'a') => {
@@ -187,7 +187,7 @@ describe('edited by us', () => {
     expect(await read(work)).toBe(text)
   })
 
-  test('many changes at once all count', async () => {
+  test('simultaneous changes all take effect', async () => {
     await using work = await jobsWorkspace(noon)
     const { jobs } = await work.start()
     const names = Array.from({ length: 20 }, (_, index) => `job-${index}`)
@@ -219,7 +219,7 @@ describe('edited by us', () => {
     expect(work.fired().map(iso => iso.slice(11, 16))).toEqual(['13:00', '18:00'])
   })
 
-  test('a job is removed and fires no more', async () => {
+  test('a removed job does not fire any more', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '0 * * * *'), cron('b', '0 * * * *')))
     const { jobs } = await work.start()
@@ -230,7 +230,7 @@ describe('edited by us', () => {
     expect(await jobs.remove('a')).toMatchObject({ ok: false })
   })
 
-  test('a name that both kinds have is asked for with its kind', async () => {
+  test('a name that both kinds have must be given with its kind', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '0 9 * * *')))
     await work.write('heartbeat.md', beat('a', 600))
@@ -240,7 +240,7 @@ describe('edited by us', () => {
     expect(await read(work, 'heartbeat.md')).not.toContain('## a')
   })
 
-  test('a job is run now, and its next time stays', async () => {
+  test('a job can be run now, and its next time stays', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '0 13 * * *', 'Paused: yes'), cron('b', '0 13 * * *')))
     const gateway = await work.start()
@@ -257,14 +257,14 @@ describe('edited by us', () => {
     expect(await gateway.jobs.run('b')).toMatchObject({ ok: false })
   })
 
-  test('what the inbox refuses is told to whoever runs a job', async () => {
+  test('a refusal by the inbox is returned to whoever runs a job', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '0 13 * * *')))
     const { jobs } = await work.start({}, async () => ({ type: 'refused', why: 'full', reason: 'Too much waits.' }))
     expect(await jobs.run('a')).toEqual({ ok: false, why: 'Too much waits.' })
   })
 
-  test('a link that leads out of the workspace is read and not written', async () => {
+  test('a link that leads out of the workspace is read, but not written', async () => {
     await using work = await jobsWorkspace(noon)
     const outside = join(work.home, 'agents.md')
     await writeFile(outside, cronFile(cron('a', '0 13 * * *')))
@@ -280,8 +280,8 @@ describe('edited by us', () => {
   })
 })
 
-describe('for one time', () => {
-  test('it fires once and is taken out of its file', async () => {
+describe('a one-time job', () => {
+  test('fires once and is removed from its file', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write(
       'agents.md',
@@ -295,7 +295,7 @@ describe('for one time', () => {
     expect(work.troubles()).toEqual([])
   })
 
-  test('killed before it was taken out, it is taken out on the next start', async () => {
+  test('that was not removed because of a kill is removed at the next start', async () => {
     await using work = await jobsWorkspace(noon, 'a.db')
     const text = cronFile(cron('call', '2026-11-16 13:00'))
     await work.write('agents.md', text)
@@ -309,7 +309,7 @@ describe('for one time', () => {
     expect(await read(work)).not.toContain('### call')
   })
 
-  test('written after its time it does nothing and is told', async () => {
+  test('added after its time does nothing and is reported', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('call', '2026-11-16 11:00')))
     const { jobs } = await work.start()
@@ -321,7 +321,7 @@ describe('for one time', () => {
     expect((await jobs.list()).troubles).toEqual([])
   })
 
-  test('given another time it fires again, also when that happens while it fires', async () => {
+  test('that gets another time fires again, even if that happens while it fires', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('call', '2026-11-16 11:00')))
     const { jobs } = await work.start({}, async event => {
@@ -335,7 +335,7 @@ describe('for one time', () => {
     expect(await read(work)).not.toContain('### call')
   })
 
-  test('in a file that we cannot write it fires once all the same', async () => {
+  test('in a file that cannot be written still fires once', async () => {
     await using work = await jobsWorkspace(noon)
     await writeFile(join(work.home, 'agents.md'), cronFile(cron('call', '2026-11-16 13:00')))
     await symlink(join(work.home, 'agents.md'), join(work.dir, 'agents.md'))
@@ -347,7 +347,7 @@ describe('for one time', () => {
   })
 })
 
-describe('only if there is anything new', () => {
+describe('skip if unchanged', () => {
   const hours = (work: Work) => work.fired().map(iso => iso.slice(11, 13))
 
   test('a file', async () => {
@@ -376,7 +376,7 @@ describe('only if there is anything new', () => {
     expect(work.troubles()).toEqual(['agents.md: a: the file of Skip-if-unchanged is missing'])
   })
 
-  test('what a command prints; what it found counts only once the event was accepted', async () => {
+  test('the output of a command; it is stored only once the event was accepted', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Skip-if-unchanged: command git log -1')))
     const asked: string[] = []
@@ -398,7 +398,7 @@ describe('only if there is anything new', () => {
     expect(new Set(asked)).toEqual(new Set(['git log -1']))
   })
 
-  test('what an address answers', async () => {
+  test('the response of a URL', async () => {
     let content = 'one'
     const server = createServer((_, answer) => answer.end(content))
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -418,7 +418,7 @@ describe('only if there is anything new', () => {
     expect(hours(work)).toEqual(['13', '15'])
   })
 
-  test('a job is not taken for a channel that nothing can be sent to', async () => {
+  test('a job for a channel that cannot be reached is refused', async () => {
     await using work = await jobsWorkspace(noon)
     const placeOf = (channel: string | null) => (channel === null ? null : { chat: channel, conversation: '1' })
     const { jobs } = await work.start({ placeOf, isReached: ({ chat }) => chat === 'discord' })
@@ -428,7 +428,7 @@ describe('only if there is anything new', () => {
     expect([(await add('discord')).ok, (await add(null)).ok]).toEqual([true, true])
   })
 
-  test('where no command may be run, a job that wants one is refused with the reason; in a file it runs and the trouble is told', async () => {
+  test('if commands are not allowed, adding a job with one is refused; such a job in a file runs, and the problem is reported', async () => {
     await using work = await jobsWorkspace(noon)
     const noCommands = () => 'not without a shell.'
     const { jobs } = await work.start({ noCommands })
@@ -441,7 +441,7 @@ describe('only if there is anything new', () => {
     expect(work.troubles()).toEqual(['agents.md: b: not without a shell.'])
   })
 
-  test('what the budget kept from firing is still news when there is a budget again', async () => {
+  test('a change that was skipped over budget still counts as new when there is a budget again', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write('inbox.md', 'one')
     await work.write(
@@ -465,7 +465,7 @@ describe('only if there is anything new', () => {
     expect(work.fired('call')).toEqual(['2026-11-16T12:30:00.000Z'])
   })
 
-  test('a check that hangs holds up nobody else, and a stop ends it', async () => {
+  test('a hanging check does not delay other jobs, and a stop ends it', async () => {
     await using work = await jobsWorkspace(noon)
     await work.write(
       'agents.md',

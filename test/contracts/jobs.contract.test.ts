@@ -1,4 +1,4 @@
-// One due time, one event: whatever happens to the clock, the machine, the process and the files.
+// One due time is one event, whatever happens to the clock, the machine, the process and the files.
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { EventSink, NewEvent } from '../../src/base/event.ts'
@@ -13,11 +13,11 @@ const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
 
-// So that the first job of a test does not wait for it.
+// Loaded first, so that the first job of a test does not wait for it.
 beforeAll(() => import('croner'))
 
 describe('firing', () => {
-  test('a job becomes an event with its own lane, key, place and wish', async () => {
+  test('a job becomes an event with its own lane, key, place and model override', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
     await work.write('agents.md', cronFile(cron('briefing', '0 9 * * *', 'Channel: 42', 'Model: codex/gpt-5')))
     await work.write('heartbeat.md', beat('inbox', 60, 'Model: anthropic/claude'))
@@ -65,11 +65,11 @@ describe('firing', () => {
     expect([count('daily'), count('weekly'), count('monthly')]).toEqual([365, 52, 12])
     expect([count('work'), count('six-hourly')]).toEqual([3 * 261, 4 * 365])
     expect(work.events).toHaveLength(365 + 52 + 12 + 3 * 261 + 4 * 365)
-    // About one alone; twice as much in company.
+    // About a minute when run alone, twice that in parallel.
     expect((user + system) / 1e6).toBeLessThan(5)
   })
 
-  test('two hundred jobs of one minute all fire, and none twice', async () => {
+  test('two hundred jobs due in the same minute all fire, and none twice', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:00:30Z', 'a.db')
     const names = Array.from({ length: 200 }, (_, index) => `job-${index}`)
     await work.write('agents.md', cronFile(...names.map(name => cron(name, '*/5 * * * *'))))
@@ -82,7 +82,7 @@ describe('firing', () => {
   test.each([
     ['changed', cronFile(cron('a', '0 9 * * *', 'Skip-if-unchanged: command look', 'Channel: 7'))],
     ['removed', cronFile(cron('b', '0 0 1 1 *'))],
-  ])('a job that was %s while its check ran does not fire as it was', async (_, edited) => {
+  ])('a job that was %s during its check does not fire with its old definition', async (_, edited) => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
     await work.write('agents.md', cronFile(cron('a', '0 9 * * *', 'Skip-if-unchanged: command look')))
     const { jobs } = await work.start({
@@ -96,7 +96,7 @@ describe('firing', () => {
     expect(work.events.filter(({ replyTo }) => replyTo === null)).toEqual([])
   })
 
-  test('what is refused is tried again a minute later, while no newer time is due', async () => {
+  test('a refused due time is retried a minute later, unless a newer one is due', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
     await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Missed: skip')))
     let refusals = 3
@@ -115,7 +115,7 @@ describe('firing', () => {
     expect(tried.slice(-3)).toEqual(['10:59 10:00', '11:00 11:00', '11:01 11:00'])
   })
 
-  test('what is over the budget is left out, and its news kept for the next time; a time that comes once waits', async () => {
+  test('over budget, a due time is skipped and its change kept for the next one; a one-time job waits', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
     await work.write('notes.md', 'new')
     const checked = cron('a', '0 * * * *', 'Skip-if-unchanged: file notes.md')
@@ -134,7 +134,7 @@ describe('firing', () => {
     expect(work.fired()).toEqual(['2026-11-16T09:30:00.000Z', '2026-11-16T11:00:00.000Z'])
   })
 
-  test('a sink that breaks loses no due time', async () => {
+  test('a sink that throws loses no due time', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z')
     await work.write('agents.md', cronFile(cron('a', '0 9 * * *')))
     let broken = true
@@ -149,7 +149,7 @@ describe('firing', () => {
     expect(work.fired()).toEqual(['2026-11-16T09:00:00.000Z'])
   })
 
-  test('while the last run still goes, a due time is skipped', async () => {
+  test('while the last run is still in progress, a due time is skipped', async () => {
     await using work = await jobsWorkspace('2026-11-16T09:00:00Z')
     await work.write('heartbeat.md', beat('inbox', 600))
     const busy = new Set<string>()
@@ -164,7 +164,7 @@ describe('firing', () => {
   })
 })
 
-describe('time that is not even', () => {
+describe('irregular time', () => {
   const missed = async (policy: string, asleepFor: number) => {
     await using work = await jobsWorkspace('2026-11-16T08:30:00Z')
     await work.write('agents.md', cronFile(cron('a', '0 * * * *', `Missed: ${policy}`)))
@@ -175,7 +175,7 @@ describe('time that is not even', () => {
     return work.fired().map(iso => iso.slice(11, 16))
   }
 
-  test('without heartbeat.md that is told once while it lasts, and cron jobs go on', async () => {
+  test('a missing heartbeat.md is reported once, and cron jobs continue', async () => {
     await using space = await jobsWorkspace('2026-11-16T08:00:30Z')
     await space.write('agents.md', cronFile(cron('tick', '* * * * *')))
     await space.start()
@@ -189,7 +189,7 @@ describe('time that is not even', () => {
     expect(missing()).toHaveLength(1)
   })
 
-  test('heartbeats that are switched off pause without a word, are silent where that is wanted, and do not catch up', async () => {
+  test('heartbeats that are turned off pause without a message, do not catch up, and can be made silent', async () => {
     await using space = await jobsWorkspace('2026-11-16T08:00:30Z')
     await space.write('agents.md', cronFile(cron('tick', '* * * * *', 'Channel: c')))
     await space.write('heartbeat.md', beat('pulse', 60, 'Channel: c'))
@@ -222,11 +222,11 @@ describe('time that is not even', () => {
     ])
   })
 
-  test('a machine that slept catches up once, or not, as the job says', async () => {
+  test('after sleep, a job catches up once or not at all, as it is configured', async () => {
     // 09:30 to 14:30.
     expect(await missed('once', 5 * hour)).toEqual(['09:00', '14:00', '15:00'])
     expect(await missed('skip', 5 * hour)).toEqual(['09:00', '15:00'])
-    // To 14:00:10, which is no time to miss.
+    // To 14:00:10, at which nothing is missed.
     expect(await missed('skip', 4.5 * hour + 10 * second)).toEqual(['09:00', '14:00', '15:00'])
   })
 
@@ -247,7 +247,7 @@ describe('time that is not even', () => {
     if (policy === 'skip') expect(work.skipped()).toEqual(['a missed'])
   })
 
-  test('a job that is new has missed nothing', async () => {
+  test('a new job has missed nothing', async () => {
     await using work = await jobsWorkspace('2026-11-16T09:00:00Z')
     await work.write('agents.md', cronFile(cron('a', '0 * * * *', 'Missed: once')))
     await work.write('heartbeat.md', beat('b', 3600))
@@ -259,7 +259,7 @@ describe('time that is not even', () => {
     expect(work.fired('b')).toEqual(['2026-11-16T10:00:00.000Z'])
   })
 
-  test('a clock that is put back fires nothing twice, and goes on', async () => {
+  test('after the clock is set back nothing fires twice, and jobs continue', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:30:00Z')
     await work.write('agents.md', cronFile(cron('a', '*/10 * * * *')))
     const gateway = await work.start()
@@ -276,7 +276,7 @@ describe('time that is not even', () => {
   })
 
   for (const restarts of [false, true])
-    test(`a clock that was 90 minutes ahead and is put right silences nothing, which is told${restarts ? ', also after a restart' : ''}`, async () => {
+    test(`after a clock that was 90 minutes ahead is corrected, jobs continue, which is reported${restarts ? ', also after a restart' : ''}`, async () => {
       await using work = await jobsWorkspace('2026-11-16T09:55:00Z', 'a.db')
       await work.write('agents.md', cronFile(cron('a', '*/30 * * * *')))
       await work.write('heartbeat.md', beat('b', 1800))
@@ -293,7 +293,7 @@ describe('time that is not even', () => {
       expect(work.troubles()).toEqual([expect.stringMatching(/^the clock: was at least 8\d minutes ahead.* 2 jobs/)])
     })
 
-  test('a clock that is put back a little is no news', async () => {
+  test('a small correction of the clock is not reported', async () => {
     await using work = await jobsWorkspace('2026-11-16T09:59:50Z')
     await work.write('agents.md', cronFile(cron('a', '* * * * *')))
     await work.start()
@@ -304,7 +304,7 @@ describe('time that is not even', () => {
     expect(work.troubles()).toEqual([])
   })
 
-  test('a far jump back and the same days again: each due time is one event', async () => {
+  test('a long jump back and the same days again: each due time is one event', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:30:00Z')
     await work.write('agents.md', cronFile(cron('a', '0 * * * *')))
     await work.start()
@@ -318,7 +318,7 @@ describe('time that is not even', () => {
 const at16 = (time: string) => `2026-11-16T${time}:00.000Z`
 
 describe('one due time, one event', () => {
-  test('killed between the sink and the mark', async () => {
+  test('killed between the sink and storing the state', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z', 'a.db')
     await work.write('agents.md', cronFile(cron('a', '0 9 * * *')))
     const puts: string[] = []
@@ -338,7 +338,7 @@ describe('one due time, one event', () => {
     expect(work.fired()).toEqual(['2026-11-16T09:00:00.000Z'])
   })
 
-  test('two that race for it over one shelf', async () => {
+  test('two processes racing on one database', async () => {
     await using work = await jobsWorkspace('2026-11-16T08:59:00Z', 'a.db')
     await work.write('agents.md', cronFile(cron('a', '*/5 * * * *'), cron('b', '*/5 * * * *')))
     const queueStore = createQueueStore(work.db, work.time.clock)
@@ -382,7 +382,7 @@ describe('one due time, one event', () => {
     { minLength: 1, maxLength: 5 },
   )
 
-  test('whatever the schedule and whenever it restarts, exactly what the policy says fires', async () => {
+  test('for any schedule and any restarts, exactly the runs that the policy allows fire', async () => {
     await fc.assert(
       fc.asyncProperty(
         schedules,
@@ -417,7 +417,7 @@ describe('one due time, one event', () => {
             await work.time.pass(up * minute)
             expected.push(...(await dueBy(work.time.clock.now())))
             if (forgets) {
-              // It is killed after the next event and before its mark, if one comes right now.
+              // If an event comes right now, it is killed after the event and before its state is stored.
               gateway.kill()
               const [next = Infinity] = await nextRuns(when, zone, seen, 1, began)
               if (next - work.time.clock.now() <= hour) await work.time.pass(next - work.time.clock.now())

@@ -1,4 +1,4 @@
-// What every implementation of the lanes must hold, looped over all of them.
+// The contract of the lanes, looped over all implementations.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ interface Opened {
   close(): Promise<void>
 }
 
-/** Each opens the shelf kept under `dir`, as a new process would. */
+/** Each opens the queue store in `dir`, like a new process. */
 const queueStores: Record<string, (dir: string, clock: Clock) => Opened> = {
   sqlite(dir, clock) {
     const db = openDatabase(join(dir, 'lanes.db'))
@@ -26,7 +26,7 @@ const queueStores: Record<string, (dir: string, clock: Clock) => Opened> = {
 
 const folders: string[] = []
 const folder = () => {
-  // In memory where there is such a disk: the laws are the same and hundreds of databases are opened.
+  // In memory if possible, because hundreds of databases are opened.
   const dir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'aetheel-lanes-'))
   folders.push(dir)
   return dir
@@ -52,7 +52,7 @@ const rules = <Item>(given: Partial<LaneRules<Item>> = {}): LaneRules<Item> => (
 })
 
 const done: Outcome = { type: 'done' }
-/** A round of the loop at a time, and not for ever. */
+/** Waits one round of the event loop at a time, but not forever. */
 const until = async (so: () => boolean) => {
   for (let rounds = 0; !so(); rounds++) {
     if (rounds > 20_000) throw new Error('it never came to that')
@@ -109,7 +109,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
   })
 
   // Feature: discord-claude-gateway, Property 14: Concurrency limit rejection
-  test('a new conversation is refused as busy while the limit is reached, and one under way is not', async () => {
+  test('a new conversation is refused as busy while the limit is reached; one in progress is not', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 4 }), async (atOnce, more) => {
         const queue = await open<number>({ atOnce, busy: 'reject' })
@@ -206,7 +206,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
   })
 
   // Feature: discord-claude-gateway, Property 17: Event queue depth rejection
-  test('at its depth a queue refuses whatever comes, says how deep it is, and stays as deep', async () => {
+  test('a full queue refuses new items, reports its depth, and does not grow', async () => {
     const waitingLanes = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 6 }), waitingLanes, async (maxDepth, lanes) => {
@@ -217,7 +217,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
           else expect(put).toEqual({ type: 'refused', why: 'full', depth: maxDepth })
           expect(queue.lanes.depth().waiting).toBe(Math.min(i + 1, maxDepth))
         }
-        // What is there already is no new event, however full it is.
+        // A known key is a duplicate, however full the queue is.
         expect(await queue.lanes.put(lanes[0] ?? 'a', 'k0', 'x')).toMatchObject({ type: 'duplicate' })
         await queue.end()
       }),
@@ -225,7 +225,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     )
   })
 
-  test('the room that something took is free again when it ran, was cancelled, or could not be stored', async () => {
+  test('the room of an item is free again when it has run, was cancelled, or could not be stored', async () => {
     const queue = await open<string>({ atOnce: 1, maxDepth: 2, busy: 'queue' })
     let n = 0
     const fill = async () => {
@@ -253,7 +253,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('a storm in the background is refused while there is still room for people', async () => {
+  test('a flood of background items is refused while there is still room for people', async () => {
     const background = (lane: string) => lane.startsWith('webhook:')
     const queue = await open<string>({ atOnce: 1, maxDepth: 10, busy: 'queue', background })
     const put = async (lane: string, i: number) => (await queue.lanes.put(lane, `${lane}-${i}`, 'x')).type
@@ -266,7 +266,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('people go first: what runs in the background waits behind them, leaves them places and is never busy', async () => {
+  test('people go first: background items wait behind them, leave places free and are never refused as busy', async () => {
     const background = (lane: string) => lane.startsWith('cron:')
     const queue = await open<string>({ atOnce: 4, busy: 'reject', background })
     const gates = new Map<string, () => void>()
@@ -283,13 +283,13 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     const beginsAfter = (earlier: number, ...items: string[]) =>
       vi.waitFor(() => expect(begun.slice(earlier)).toEqual(items))
     for (const n of [1, 2, 3, 4, 5]) expect(await put(`cron:${n}`)).toMatchObject({ type: 'accepted' })
-    // Of four places two stay free for people, and a full background is no reason to turn one away.
+    // Of four places two stay free for people, and a full background does not refuse anybody.
     await beginsAfter(0, 'cron:1', 'cron:2')
     for (const who of ['ada', 'bob', 'cleo', 'dan']) expect(await put(who)).toMatchObject({ type: 'accepted' })
     expect(await put('eve')).toMatchObject({ type: 'refused', why: 'busy' })
     expect(await put('cron:6')).toMatchObject({ type: 'accepted' })
     await beginsAfter(2, 'ada', 'bob')
-    // Older ones of the background wait; the next place goes to a person.
+    // Older background items wait; the next place goes to a person.
     await end('cron:1')
     await beginsAfter(4, 'cleo')
     await end('ada')
@@ -301,7 +301,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what waits in the background gets a place although people keep coming, and people go on between two of them', async () => {
+  test('a background item gets a place even if people keep writing, and people get one between two of them', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -312,7 +312,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
           const clock: Clock = { ...systemClock, now: () => now }
           const background = (lane: string) => lane.startsWith('cron:')
           const queue = await open<string>({ atOnce, background }, folder(), clock)
-          // As many conversations as there are places, and another message waits in each of them whenever one is answered.
+          // As many conversations as places, each with another message waiting whenever one is answered.
           const people = Array.from({ length: atOnce }, (_, i) => `webchat:${i}`)
           let said = 0
           const say = (lane: string) => queue.lanes.put(lane, `${lane}-${said++}`, lane)
@@ -336,7 +336,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
           }
           const late = begun.filter(({ lane }) => background(lane))
           expect(late.map(({ lane }) => lane)).toEqual(Array.from({ length: jobs }, (_, i) => `cron:${i}`))
-          // Nobody is passed over before the job has waited for long, nor twice in a row.
+          // The job overtakes people only after a long wait, and never twice in a row.
           expect(late.every(({ at }) => at - began >= 10 * 60_000)).toBe(true)
           const order = begun.map(({ lane }) => background(lane))
           expect(order.some((one, i) => one && order[i + 1] === true)).toBe(false)
@@ -349,7 +349,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     )
   })
 
-  test('with one lane named, nothing else is taken up', async () => {
+  test('with one lane named, no other lane runs', async () => {
     const queue = await open<string>()
     const first = new AbortController()
     const begun: string[] = []
@@ -393,7 +393,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     )
   })
 
-  test('what always waits is taken, however many places and however much room there is', async () => {
+  test('items that always wait are accepted even without room', async () => {
     const alwaysWaits = (item: string) => item === 'missed'
     const queue = await open<string>({ atOnce: 1, maxDepth: 2, busy: 'reject', alwaysWaits })
     const gate = Promise.withResolvers<void>()
@@ -431,7 +431,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what ran when the process died waits again, is told so, and after three attempts it is set aside', async () => {
+  test('an item that was running when the process died waits again, marked as interrupted; after three attempts it is parked', async () => {
     const dir = folder()
     const seen: unknown[] = []
     for (let life = 1; life <= 3; life++) {
@@ -474,7 +474,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('a put-off item keeps its place at the head of its lane and comes back at its time, with its retries counted', async () => {
+  test('a deferred item stays at the head of its lane and runs again at its time, with its retries counted', async () => {
     const queue = await open<string>()
     const seen: string[] = []
     queue.work(async ({ key, retries, attempt }) => {
@@ -490,7 +490,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('a clock that is set back does not keep what was put off from coming back', async () => {
+  test('a clock that is set back does not delay deferred items', async () => {
     let behind = 0
     const clock: Clock = { ...systemClock, now: () => systemClock.now() - behind }
     const queue = await open<string>({}, folder(), clock)
@@ -507,7 +507,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('after a restart with a clock that was set back, what was put off waits no longer than was meant', async () => {
+  test('after a restart with a clock that was set back, a deferred item waits no longer than intended', async () => {
     let behind = 0
     const clock: Clock = { ...systemClock, now: () => systemClock.now() - behind }
     const dir = folder()
@@ -532,14 +532,14 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     const [parked] = await next.lanes.waiting('b')
     expect(Math.round((parked!.notBefore - clock.now()) / 60_000)).toBe(3 * 24 * 60)
     await next.end()
-    // A clock that is right again changes nothing about a long wait.
+    // Correcting the clock does not change a long wait.
     behind = 0
     const last = await open<string>({}, dir, clock)
     expect((await last.lanes.waiting('b'))[0]?.notBefore).toBe(parked!.notBefore)
     await last.end()
   })
 
-  test('an item that was cut off is told so once: a retry after that knows only that it was put off', async () => {
+  test('an item is marked as interrupted once: a retry after that is only marked as deferred', async () => {
     const dir = folder()
     const queue = await open<string>({}, dir)
     const begun = Promise.withResolvers<void>()
@@ -565,7 +565,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await next.end()
   })
 
-  test('what is put off without a time sleeps over restarts until it is woken, also when the knock comes while it runs', async () => {
+  test('an item deferred without a time sleeps across restarts until its lane is woken, even if the wake-up comes while it runs', async () => {
     const dir = folder()
     let queue = await open<string>({}, dir)
     let present = false
@@ -609,7 +609,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what waits can be edited and cancelled, what runs cannot', async () => {
+  test('waiting items can be edited and cancelled, running ones cannot', async () => {
     const queue = await open<string>({ atOnce: 1 })
     const gate = Promise.withResolvers<void>()
     const seen: string[] = []
@@ -641,7 +641,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('a cancellation and what follows from it are one', async () => {
+  test('a cancellation and its follow-ups are one commit', async () => {
     const queue = await open<string>()
     const followUps = [{ queue: 'in', lane: 'other', key: 'told', item: 'it was cancelled' } as const]
     await queue.lanes.put('a', 'one', 'x')
@@ -658,7 +658,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('with collect, what came in meanwhile is taken together, in order', async () => {
+  test('with collect, items that arrived meanwhile are taken together, in order', async () => {
     const queue = await open<string>({ collect: true })
     const gate = Promise.withResolvers<void>()
     const turns: string[][] = []
@@ -675,7 +675,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('follow-ups are stored in the same commit, once, and reach the other box', async () => {
+  test('follow-ups are stored in the same commit, once, and reach the other queue', async () => {
     const dir = folder()
     const { queueStore, close } = queueStores[name]!(dir, systemClock)
     const inbox = await openLanes<string>(queueStore, systemClock, rules<string>())
@@ -702,7 +702,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await close()
   })
 
-  test('a handler that throws is a visible end, and its lane goes on', async () => {
+  test('a handler that throws ends its item visibly, and the lane continues', async () => {
     const broke: unknown[] = []
     const queue = await open<string>({
       broke: (_, error) => {
@@ -724,7 +724,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('stop reaches what runs; an attempt that we cut off ourselves is given back', async () => {
+  test('stop aborts the running item; an attempt cut by our own shutdown is not counted', async () => {
     const dir = folder()
     let queue = await open<string>({}, dir)
     const begun = Promise.withResolvers<void>()
@@ -749,7 +749,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what only waits lends its place, keeps its lane, and has its place back when it goes on', async () => {
+  test('an item that only waits lends its place, keeps its lane, and gets its place back when it continues', async () => {
     const { lanes, work, end } = await open<string>({ atOnce: 1, busy: 'reject', background: key => key === 'helper' })
     const order: string[] = []
     const answered = Promise.withResolvers<void>()
@@ -770,7 +770,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await end()
   })
 
-  test('a lent place is not busy; one that ends without coming back frees nothing twice; as many wait as there are places', async () => {
+  test('a lent place is free for others; an item that ends while its place is lent frees nothing twice; at most as many items wait as there are places', async () => {
     const { lanes, work, end } = await open<string>({ atOnce: 2, busy: 'reject' })
     const refused: unknown[] = []
     const held = new Map<string, PromiseWithResolvers<void>>()
@@ -802,14 +802,14 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     for (const lane of ['d', 'e']) expect(await lanes.put(lane, lane, 'works')).toMatchObject({ type: 'accepted' })
     await vi.waitFor(() => expect(held.has('e')).toBe(true))
     expect(await lanes.put('f', 'f', 'works')).toMatchObject({ type: 'refused', why: 'busy' })
-    // It ends while its place is lent, and what it waited for comes too late.
+    // It ends while its place is lent, and the result it waited for comes too late.
     lanes.stop('a')
     await vi.waitFor(() => expect(lanes.depth().running).toBe(3))
     held.get('a')?.resolve()
     await pause(20)
     expect(await lanes.put('f', 'f2', 'works')).toMatchObject({ type: 'refused', why: 'busy' })
     expect([lanes.depth().running, most]).toEqual([3, 2])
-    // The other goes on at once, beside the two that work.
+    // The other continues immediately, beside the two that run.
     held.get('b')?.resolve()
     await vi.waitFor(() => expect(lanes.depth().running).toBe(2))
     for (const lane of ['d', 'e']) held.get(lane)?.resolve()
@@ -820,7 +820,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await end()
   })
 
-  test('work does not resolve while somebody who lent a place still runs', async () => {
+  test('work does not resolve while an item that lent its place still runs', async () => {
     const { lanes, work, end } = await open<string>({ atOnce: 1 })
     const coming = Promise.withResolvers<void>()
     const lent = Promise.withResolvers<void>()
@@ -842,7 +842,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     expect(ended).toBe(true)
   })
 
-  test('what waits when work stops is still there for the next process', async () => {
+  test('items that wait when work stops are there for the next process', async () => {
     const dir = folder()
     let queue = await open<number>({}, dir)
     for (let i = 0; i < 10; i++) await queue.lanes.put(`lane-${i % 3}`, `key-${i}`, i)
@@ -858,9 +858,9 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('work ends although an outcome cannot be stored, without waiting for the next attempt', async () => {
+  test('work ends even if an outcome cannot be stored, without waiting for the next attempt', async () => {
     let pauses = 0
-    // No time passes: only the end of the work ends a pause.
+    // Simulated time stands still: only the end of the work ends a pause.
     const sleep: Clock['sleep'] = (_, signal) =>
       new Promise(resolve => {
         pauses++
@@ -884,7 +884,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
 
   const again = (clock: Clock = systemClock): Outcome => ({ type: 'later', at: clock.now() + 5, retry: true })
 
-  test('one that fails again and again lets the others pass after a while, also in the next process, and is not given up', async () => {
+  test('an item that fails again and again lets the others pass after a while, also in the next process, and is not given up', async () => {
     const dir = folder()
     let queue = await open<string>({ patience: 3 }, dir)
     const tries: string[] = []
@@ -911,7 +911,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test("after an outage that was longer than anybody's patience the order is as it was", async () => {
+  test('after a long outage, in which items let others pass, the original order is restored', async () => {
     const queue = await open<number>({ patience: 2 })
     let tries = 0
     const seen: number[] = []
@@ -928,7 +928,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('what goes ahead does not wait for what is put off, and for nothing else less than others do', async () => {
+  test('an item that goes ahead passes deferred items, and nothing else', async () => {
     const queue = await open<string>({ ahead: item => item.startsWith('/') })
     const seen: string[] = []
     const gate = Promise.withResolvers<void>()
@@ -945,7 +945,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('nobody goes ahead of what sleeps until somebody comes', async () => {
+  test('nothing goes ahead of an item that sleeps until it is woken', async () => {
     const queue = await open<string>({ ahead: item => item.startsWith('/') })
     const seen: string[] = []
     let there = false
@@ -965,7 +965,7 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
-  test('the sum holds for any mix: received = answered + waiting + running + refused + failed', async () => {
+  test('the counts add up for any mix: received = answered + waiting + running + refused + failed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom('done', 'failed', 'refuse', 'cancel', 'repeat'), { maxLength: 30 }),

@@ -1,4 +1,4 @@
-// `Model: codex` means the same wherever somebody may write it: one table over all places.
+// `Model: codex` means the same everywhere it can be written: one table for all of them.
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { expect, test } from 'vitest'
@@ -89,7 +89,7 @@ test.each(table)('%s', async (written, modelOverride) => {
   expect(ofHook(written)).toEqual(modelOverride)
   expect(ofSubAgent(written)).toEqual(modelOverride)
   expect(setting(written)).toEqual(modelOverride)
-  // The conversation is answered by gemini, so a model alone is one of gemini's.
+  // gemini answers the conversation, so a model without a backend is gemini's.
   expect(await ofCommand(`/model ${written}`)).toEqual({
     backend: modelOverride.backend ?? 'gemini',
     model: modelOverride.model,
@@ -97,7 +97,7 @@ test.each(table)('%s', async (written, modelOverride) => {
   if (modelOverride.backend !== null) expect(await ofCommand(`/backend ${written}`)).toEqual(modelOverride)
 })
 
-test('what is written for a wish is read back as it was', () => {
+test('a model override is read back as it was written', () => {
   const names = fc.stringMatching(/^[\w./-]{1,30}$/)
   const models = fc.oneof(names, fc.constantFrom(...backendNames), fc.constantFrom('codex/x', '/x', 'pi'))
   fc.assert(

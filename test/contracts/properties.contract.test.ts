@@ -1,4 +1,4 @@
-// Properties of the seed documents whose law crosses folders: from what a person does to what the agent or the store gets.
+// Properties of the design documents that involve several folders: from what a person does to what the agent or the store gets.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ beforeAll(() => {
   db = openDatabase(join(dir, 'test.db'))
   sessions = openSessions(db, clock, () => undefined)
   const conversationSettings = createConversationSettings(db, clock)
-  // What the other commands act upon is not asked for here.
+  // The dependencies of the other commands are not needed here.
   const parts = { sessions, conversationSettings, clock, inbox: {} }
   commands = gatewayCommands(parts as unknown as Parameters<typeof gatewayCommands>[0])
 })
@@ -52,7 +52,7 @@ test('the agent gets exactly what was typed into the slash command', () => {
 })
 
 // Feature: discord-claude-gateway, Property 10: Reset removes channel binding
-test('after a reset no backend has a session of the conversation any more, and the others keep theirs', async () => {
+test('after a reset no backend has a session of the conversation any more, and other conversations keep theirs', async () => {
   const lane = fc.stringMatching(/^discord:\d{1,19}$/)
   await fc.assert(
     fc.asyncProperty(
@@ -77,7 +77,7 @@ test('after a reset no backend has a session of the conversation any more, and t
 })
 
 // Feature: discord-claude-gateway, Property 18: Non-message events use instruction as prompt
-test('a heartbeat or a cron job asks the backend with exactly its instruction, and the assembled system prompt', async () => {
+test('the prompt of a heartbeat or cron job is exactly its instruction, with the assembled system prompt', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('heartbeat', 'cron'),

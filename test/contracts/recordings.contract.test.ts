@@ -1,4 +1,4 @@
-// What the real CLIs said, said again to the dialects by a real process; and what they make of it when it has been spoilt on the way.
+// Recorded output of the real CLIs, replayed to the dialects by a real process, intact and corrupted.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ function replay(recording: Recording, trouble = '', signal = never): AsyncIterab
 
 async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const all: AgentEvent[] = []
-  // Garbage is a sign of life as well, and nothing else.
+  // Garbage is a sign of life, and nothing else.
   for await (const event of events) if (event.type !== 'alive') all.push(event)
   return all
 }
@@ -56,7 +56,7 @@ const streamed = (events: readonly AgentEvent[]) =>
   events.map(event => (event.type === 'text' ? event.delta : '')).join('')
 const sessionOf = (events: readonly AgentEvent[]) => events.find(event => event.type === 'started')?.session
 
-/** `answers`: how often the model has spoken in this session, and in this turn. */
+/** `answers`: how many answers the model gave in this session, and in this turn. */
 function spent(events: readonly AgentEvent[], answers: { session: number; turn: number }): void {
   const told = events.findLast(event => event.type === 'usage')
   const times = answers[told?.of ?? 'turn']
@@ -68,9 +68,9 @@ const fails = (why: FailureReason) => (events: readonly AgentEvent[], end: Ended
   expect(streamed(events)).toBe('')
 }
 
-/** A tool that fails is no failure of the turn. */
+/** A failed tool does not fail the turn. */
 const acts = (phase: ActionPhase) => (events: readonly AgentEvent[], end: Ended) => {
-  // What it said before the tool and after it are two paragraphs, of the answer and on the way.
+  // The text before and after the tool are two paragraphs, in the answer and while streaming.
   expect(end).toEqual({ type: 'ended', ok: true, text: `${beforeTool}\n\n${answer}`, last: answer })
   expect(streamed(events)).toBe(`${beforeTool}\n\n${answer}`)
   const actions = events.filter(event => event.type === 'action')
@@ -101,7 +101,7 @@ const expected: Record<Case, (events: readonly AgentEvent[], end: Ended, recordi
   500: fails('overloaded'),
   lost: fails('session-lost'),
   forgotten: fails('session-lost'),
-  // Not by us, as far as it can tell: an end before the end is no answer, whatever the exit code says.
+  // It cannot know that we killed it: output that stops early is not an answer, whatever the exit code is.
   killed: (_, end) => expect(end).toMatchObject({ ok: false, why: 'crashed' }),
 }
 
@@ -109,7 +109,7 @@ const recorded = new Map(dialects.map(({ name }) => [name, readRecordings(name)]
 const recordingsOf = (cli: string) => recorded.get(cli) ?? []
 const successOf = (cli: string) => recordingsOf(cli).findLast(({ run }) => run.case === 'success')!
 
-describe.each(dialects.map(({ name }) => name))('what the real %s said', cli => {
+describe.each(dialects.map(({ name }) => name))('the recordings of the real %s', cli => {
   test.each(cases)('%s has been recorded', wanted => {
     expect(recordingsOf(cli).map(({ run }) => run.case)).toContain(wanted)
   })
@@ -124,7 +124,7 @@ describe.each(dialects.map(({ name }) => name))('what the real %s said', cli => 
     },
   )
 
-  test('is understood with garbage before, between and behind', async () => {
+  test('is understood with garbage before, between and after its lines', async () => {
     const [plain, spoilt] = await Promise.all([
       collect(replay(successOf(cli))),
       collect(replay(successOf(cli), 'garbage')),
@@ -140,7 +140,7 @@ describe.each(dialects.map(({ name }) => name))('what the real %s said', cli => 
     expect(grammar(await collect(replay(successOf(cli), trouble)))).toMatchObject({ ok: false, why })
   })
 
-  test('names neither a machine nor a person, and is small', () => {
+  test('contains no machine and no person, and is small', () => {
     for (const { file } of recordingsOf(cli)) {
       const text = readFileSync(file, 'utf8')
       expect(text).not.toMatch(/(?<!\w)\/(?:tmp|root|work|Users|private|var)\/|\/home\/(?!user\b)/)
@@ -151,22 +151,22 @@ describe.each(dialects.map(({ name }) => name))('what the real %s said', cli => 
   })
 })
 
-test('whoever is deaf to SIGTERM, or leaves a process in another group, is gone after the stop', async () => {
+test('a program that ignores SIGTERM, or leaves a process in another group, is gone after the stop', async () => {
   const abort = new AbortController()
   const ours = () => processesWith(`HOME=${home}`)
   const runs = dialects.map(({ name }) => {
-    // One that ended by itself in the meantime would not show anything: this one has not said its end.
+    // A process that had ended by itself would prove nothing, so this one never reports its end.
     const killed = recordingsOf(name).findLast(({ run }) => run.case === 'killed')!
     return collect(replay(killed, 'deaf,grandchild', abort.signal))
   })
   await expect.poll(() => ours().length, { timeout: 20_000 }).toBe(2 * dialects.length)
-  // Their ears are closed before their children are there.
+  // They ignore signals before their children exist.
   abort.abort()
   for (const events of await Promise.all(runs)) expect(grammar(events)).toMatchObject({ ok: false, why: 'stopped' })
   expect(ours()).toEqual([])
 })
 
-describe.each(dialects)('the reader of $name, given what was recorded but spoilt', dialect => {
+describe.each(dialects)('the reader of $name, with corrupted recordings', dialect => {
   const spoilt = fc
     .record({
       recording: fc.constantFrom(...recordingsOf(dialect.name)),
@@ -177,7 +177,7 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
       lines: changes.reduce((lines, change) => change(lines), recording.lines),
     }))
 
-  test('never throws, says only what an event may say, and ends exactly once', () => {
+  test('never throws, reports only valid events, and ends exactly once', () => {
     fc.assert(
       fc.property(spoilt, fc.boolean(), ({ recording, lines }, fine) => {
         const events = hear(dialect, turnOf(recording), lines, fine ? { code: 0, signal: null } : recording.run)
@@ -188,13 +188,13 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
     )
   })
 
-  test('goes on without a throw behind its end, for there may be more on the way', () => {
+  test('does not throw on lines after its end', () => {
     fc.assert(
       fc.property(spoilt, ({ recording, lines }) => {
         const reader = dialect.read(turnOf(recording))
         for (const line of [...lines, ...recording.lines]) {
           const ends = reader.line(line).map(event => event.type === 'ended')
-          // Whatever stood behind an end in the same breath would be lost.
+          // Lines after an end in the same chunk must not be lost.
           expect(ends.slice(0, -1)).not.toContain(true)
         }
         expect(reader.end({ ...recording.run, trouble: null, detail: '' }).type).toBe('ended')
@@ -204,7 +204,7 @@ describe.each(dialects)('the reader of $name, given what was recorded but spoilt
   })
 })
 
-/** As cli.ts listens: up to the first end, and if there is none, the end of the process is one. */
+/** Like cli.ts: up to the first end; without one, the end of the process counts. */
 function hear(dialect: Dialect, turn: Turn, lines: readonly string[], how: Pick<Recording['run'], 'code' | 'signal'>) {
   const reader = dialect.read(turn)
   const events: AgentEvent[] = []

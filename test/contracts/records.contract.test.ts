@@ -1,4 +1,4 @@
-// Facts, tasks and finds over HTTP, on real files: what every kind of record promises, and that nobody's change is lost.
+// Facts, tasks and content items over HTTP, with real files: the contract of every kind of record, and that no change is lost.
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -114,7 +114,7 @@ describe.for(kinds)('$path', ({ path, file, what, least, usual, change, late, ot
     expect((await say('POST', `${path}?restore=nobody`))[0]).toBe(404)
   })
 
-  test('says in words what is wrong, and writes nothing then', async () => {
+  test('reports mistakes in plain words, and writes nothing then', async () => {
     const { say } = await openAll()
     const [, { item }] = await say('POST', path, least)
     const at = `${path}?id=${(item as Fact).id}`
@@ -139,7 +139,7 @@ describe.for(kinds)('$path', ({ path, file, what, least, usual, change, late, ot
     expect((await say('POST', path, 'x'.repeat(1_100_000)))[0]).toBe(413)
   })
 
-  test('tells who comes too late what the other side wrote, and keeps what nobody else touched', async () => {
+  test('returns the current record for a stale change, and keeps fields that nobody else changed', async () => {
     const { say, records } = await openAll()
     const [, { item }] = await say('POST', path, least)
     const { id } = item as Fact
@@ -156,7 +156,7 @@ describe.for(kinds)('$path', ({ path, file, what, least, usual, change, late, ot
     ])
   })
 
-  test('is closed to strangers and other sites, whatever the method', async () => {
+  test('is closed to strangers and other sites, for every method', async () => {
     const { url, say } = await openAll()
     const [, { item }] = await say('POST', path, least)
     const at = `${url}${path}?id=${(item as Fact).id}`
@@ -181,7 +181,7 @@ const step = fc.record({
   first: fc.constantFrom('nothing', 'look', 'wait', 'wait for a write'),
 })
 
-test('windows, tools and hands in the file at the same time: no change is lost, and who comes too late is told', async () => {
+test('browser windows, tools and text editors at the same time: no change is lost, and stale ones are reported', async () => {
   const path = join(dir, 'brain.json')
   const onDisk = () => JSON.parse(readFileSync(path, 'utf8')) as Raw[]
   let brain: RecordsFile<Fact> | null = null
@@ -208,10 +208,10 @@ test('windows, tools and hands in the file at the same time: no change is lost, 
         pauseMs: 2,
         read: raw => ({ type: 'fact', category: '', tags: [], ...(raw as object) }) as unknown as Fact,
       })
-      /** Every value that was written into the field all share, and those that somebody has replaced who had seen them. */
+      /** Every value written to the shared field, and those replaced by somebody who had seen them. */
       const written = new Set<string>()
       const replaced = new Set<string>()
-      /** What each writes where nobody else does. */
+      /** What each writes to its own field. */
       const own = new Map<string, Raw>(start.map(({ id }) => [id, {}]))
       const views = new Map<string, Raw[]>()
       const look = async (who: string) => views.set(who, (await say('GET', '/api/brain'))[1].items as Raw[])
@@ -272,13 +272,13 @@ test('windows, tools and hands in the file at the same time: no change is lost, 
             written.add(value)
           } else running.push(byHttp(who, id, 'content', value))
         } else {
-          // A field for each: nobody may be refused here, and nothing may go.
+          // Each has its own field: nothing may be refused or lost.
           const field = isFile ? 'byFile' : who === 'window' ? 'category' : who === 'tool' ? 'type' : 'tags'
           const sent = field === 'tags' ? [value] : value
           Object.assign(own.get(id) ?? {}, { [field]: sent })
           if (isFile) byHand(byRename, list => list.map(one => (one.id === id ? { ...one, [field]: sent } : one)))
           else if (who === 'tool') running.push(brain.change(id, { type: value }))
-          // Each window is one hand: what it writes next, it writes after the answer.
+          // Each window writes sequentially: it waits for the response before its next change.
           else await byHttp(who, id, field, sent as string)
         }
       }

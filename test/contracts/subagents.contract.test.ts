@@ -42,7 +42,7 @@ const within = (id: string): Parent => ({ lane: agentLane(id), place: null, prin
 const task = (instruction: string) => ({ name: null, instruction, model: null })
 let lastId = 0
 
-/** As a process would: what is under `dir` is taken up. */
+/** Like a new process: continues with the data in `dir`. */
 async function open(
   dir = folder(),
   given: {
@@ -50,7 +50,7 @@ async function open(
     maxDepth?: number
     collect?: boolean
     atOnce?: number
-    /** What the conversation does with what comes. */
+    /** How the conversation handles its events. */
     converse?(taken: Taken<NewEvent>, signal: AbortSignal): Promise<Outcome>
   } = {},
 ) {
@@ -119,7 +119,7 @@ async function open(
         stop.signal,
       )
     },
-    /** Nothing of it comes to an end any more; the file is left as a kill leaves it. */
+    /** Nothing ends properly any more; the file is as after a kill. */
     async kill() {
       closed = true
       await db.close()
@@ -140,7 +140,7 @@ const untilStopped: Handle = (_, signal) =>
 const gone = new Promise<never>(() => undefined)
 
 describe('an assignment', () => {
-  test('is worked on in a lane of its own, and its report comes to the parent, for the place where people see it', async () => {
+  test('runs in its own lane, and its report goes to the parent, with the place of the conversation', async () => {
     const { agents, work, inbox, reports } = await open()
     work(echo)
     const wanted = { name: 'scout', instruction: 'look around', model: 'codex/gpt-5' }
@@ -155,7 +155,7 @@ describe('an assignment', () => {
     expect(await agents.find(id)).toMatchObject({ state: 'done', progress: 'did look around', depth: 1, root })
   })
 
-  test('given twice under one key is one', async () => {
+  test('given twice under one key runs once', async () => {
     const { agents, inbox, work, events } = await open()
     const [a, b] = await Promise.all([agents.spawn(task('x'), main, 'k'), agents.spawn(task('x'), main, 'k')])
     expect(must(a).id).toBe(must(b).id)
@@ -165,7 +165,7 @@ describe('an assignment', () => {
     expect(events().filter(({ what }) => what.kind === 'assignment')).toHaveLength(1)
   })
 
-  test('says which model it wants, in every spelling', async () => {
+  test('may name its model, in every spelling', async () => {
     const { agents, events } = await open()
     for (const [i, model] of ['codex', 'codex/gpt-5', '/gpt-5', 'gpt-5', 'x/y'].entries())
       must(await agents.spawn({ name: null, instruction: 'x', model }, main, String(i)))
@@ -178,7 +178,7 @@ describe('an assignment', () => {
     ])
   })
 
-  test('that is put off reports when it ends, and not before', async () => {
+  test('that is deferred reports only when it ends', async () => {
     const { agents, work, inbox, reports } = await open()
     let times = 0
     work(async taken => (times++ === 0 ? 'put-off' : echo(taken, new AbortController().signal)))
@@ -191,7 +191,7 @@ describe('an assignment', () => {
     expect(reports()).toMatchObject([{ what: { ok: true } }])
   })
 
-  test('that breaks the program, or is empty, too long or for no model, is told in words', async () => {
+  test('that throws, is empty, is too long or names no valid model is refused in plain words', async () => {
     const { agents, work, inbox, reports } = await open()
     work(() => Promise.reject(new Error('a bug')))
     const { id } = must(await agents.spawn(task('x'), main, 'k'))
@@ -204,7 +204,7 @@ describe('an assignment', () => {
     expect(why(await agents.spawn({ ...task('x'), model: 'a b' }, main, 'k3'))).toContain('model')
   })
 
-  test('shows its progress while it is at work', async () => {
+  test('shows its progress while it runs', async () => {
     const { agents, inbox, work } = await open()
     const { id } = must(await agents.spawn(task('x'), main, 'k'))
     work(untilStopped)
@@ -223,7 +223,7 @@ describe('an assignment', () => {
 })
 
 describe('limits', () => {
-  test('the third level and the sixth at a time are refused in plain words', async () => {
+  test('a third level, and a sixth sub-agent at a time, are refused in plain words', async () => {
     const { agents, work, inbox } = await open()
     const first = must(await agents.spawn(task('1'), main, '1'))
     const second = must(await agents.spawn(task('2'), within(first.id), '2'))
@@ -236,7 +236,7 @@ describe('limits', () => {
     must(await agents.spawn(task('7'), main, '7'))
   })
 
-  test('who waits for a report counts, as nobody could refuse to wake it', async () => {
+  test('a sub-agent that waits for a report counts, because its wake-up could not be refused', async () => {
     const { agents, work, inbox } = await open()
     const first = must(await agents.spawn(task('1'), main, '1'))
     const second = must(await agents.spawn(task('2'), within(first.id), '2'))
@@ -250,7 +250,7 @@ describe('limits', () => {
     await inbox.drain()
   })
 
-  test('an inbox that takes no more starts none and keeps none', async () => {
+  test('a full inbox neither starts nor stores one', async () => {
     const { agents, store } = await open(folder(), { maxDepth: 1 })
     must(await agents.spawn(task('1'), main, '1'))
     expect(why(await agents.spawn(task('2'), main, '2'))).toBe('The queue is full.')
@@ -259,7 +259,7 @@ describe('limits', () => {
 })
 
 describe('a question', () => {
-  test('goes to a lane that has ended, and the answer to whoever asked', async () => {
+  test('goes to a lane that has ended, and the answer to the one that asked', async () => {
     const { agents, work, inbox, reports } = await open()
     work(echo)
     const a = must(await agents.spawn(task('a'), main, 'a'))
@@ -273,12 +273,12 @@ describe('a question', () => {
     expect(told.slice(2)).toEqual([
       [root, 'did and then?'],
       [agentLane(b.id), 'did from b'],
-      // What b makes of it goes to its own parent.
+      // b's result goes to its own parent.
       [root, 'did did from b'],
     ])
   })
 
-  test('is for those of the same conversation, and not for oneself', async () => {
+  test('can be asked only within the same conversation, and not of oneself', async () => {
     const { agents } = await open()
     const a = must(await agents.spawn(task('a'), main, 'a'))
     const elsewhere = { ...main, lane: 'discord:1' }
@@ -287,7 +287,7 @@ describe('a question', () => {
     expect(why(await agents.ask(a.id, 'x', within(a.id), 'q'))).toBe('That is you.')
   })
 
-  test('to what somebody else began does not make it the words of the owner', async () => {
+  test('of the owner does not give a guest’s sub-agent the owner’s permissions', async () => {
     const { agents, work, inbox, reports } = await open()
     work(echo)
     const guest = { ...main, principal: { owner: false, person: 'guest' } }
@@ -297,7 +297,7 @@ describe('a question', () => {
     expect(reports().map(({ principal }) => principal?.owner)).toEqual([false, false])
   })
 
-  test('taken together with a question of a guest is not on the words of the owner, whoever asked last', async () => {
+  test('batched with a guest’s question does not run with the owner’s permissions, whoever asked last', async () => {
     const { agents, work, inbox, reports } = await open(folder(), { collect: true })
     const a = must(await agents.spawn(task('a'), main, 'a'))
     must(await agents.ask(a.id, 'x', { ...main, principal: { owner: false, person: 'guest' } }, 'q1'))
@@ -307,7 +307,7 @@ describe('a question', () => {
     expect(reports().map(({ principal }) => principal?.owner)).toEqual([false])
   })
 
-  test('taken together with others is answered once to each who asked', async () => {
+  test('batched with others is answered once to each that asked', async () => {
     const { agents, work, inbox, reports } = await open(folder(), { collect: true })
     const b = must(await agents.spawn(task('b'), main, 'b'))
     const a = must(await agents.spawn(task('a'), main, 'a'))
@@ -325,7 +325,7 @@ describe('a question', () => {
 })
 
 describe('a stop', () => {
-  test('ends what waits and what runs, with all below it, and the parent hears of it once', async () => {
+  test('ends waiting and running work with all its sub-agents, and the parent is notified once', async () => {
     const { agents, work, inbox, reports, store } = await open()
     const a = must(await agents.spawn(task('a'), main, 'a'))
     const b = must(await agents.spawn(task('b'), within(a.id), 'b'))
@@ -343,7 +343,7 @@ describe('a stop', () => {
     await agents.stop(b.id)
   })
 
-  test('before anything began is told as well', async () => {
+  test('before anything has started is reported too', async () => {
     const { agents, reports } = await open()
     const a = must(await agents.spawn(task('a'), main, 'a'))
     expect(await agents.stop(a.id)).toBe(true)
@@ -351,7 +351,7 @@ describe('a stop', () => {
     expect(await agents.find(a.id)).toMatchObject({ state: 'stopped' })
   })
 
-  test('of one that only waits for those below it reaches them, and its parent hears of it', async () => {
+  test('of one that only waits for its sub-agents stops those, and its parent is notified', async () => {
     const { agents, work, inbox, reports } = await open()
     const a = must(await agents.spawn(task('a'), main, 'a'))
     const b = must(await agents.spawn(task('b'), within(a.id), 'b'))
@@ -365,7 +365,7 @@ describe('a stop', () => {
     ])
   })
 
-  test('keeps it from starting or asking anything on its way out', async () => {
+  test('prevents it from starting or asking anything else', async () => {
     const { agents, work, inbox } = await open()
     const leave = Promise.withResolvers<void>()
     work(async (_, signal) => {
@@ -385,7 +385,7 @@ describe('a stop', () => {
 })
 
 describe('a kill', () => {
-  test('between the row and the event leaves a sub-agent that is put in on the next start', async () => {
+  test('between the row and the event leaves a sub-agent that is queued on the next start', async () => {
     const first = await open(folder(), { accept: () => () => gone })
     void first.agents.spawn(task('survive'), main, 'k')
     await expect.poll(() => first.store.list()).toHaveLength(1)
@@ -402,7 +402,7 @@ describe('a kill', () => {
     expect(reports()).toHaveLength(1)
   })
 
-  test('between the event and the mark runs it once', async () => {
+  test('between the event and its record runs it once', async () => {
     const first = await open(folder(), {
       accept: put => async event => {
         await put(event)
@@ -422,7 +422,7 @@ describe('a kill', () => {
     expect(reports()).toHaveLength(1)
   })
 
-  test('that left one which does not fit in any more is told to the parent', async () => {
+  test('that left a sub-agent which no longer fits is reported to the parent', async () => {
     const first = await open(folder(), { accept: () => () => gone })
     void first.agents.spawn(task('x'), main, 'k')
     await expect.poll(() => first.store.list()).toHaveLength(1)
@@ -433,7 +433,7 @@ describe('a kill', () => {
     expect(await agents.list()).toEqual([])
   })
 
-  test('while it works: it is taken up again, says so, and reports once', async () => {
+  test('while it runs: it is resumed, marked as interrupted, and reports once', async () => {
     const first = await open()
     first.work(() => gone)
     const { id } = must(await first.agents.spawn(task('long'), main, 'k'))
@@ -452,7 +452,7 @@ describe('a kill', () => {
     expect(await agents.find(id)).toMatchObject({ state: 'done' })
   })
 
-  test('again and again sets it aside, and the parent hears that too', async () => {
+  test('again and again parks it, and the parent is notified', async () => {
     const dir = folder()
     for (let i = 0; i < 3; i++) {
       const each = await open(dir)
@@ -470,7 +470,7 @@ describe('a kill', () => {
 })
 
 describe('channels', () => {
-  test('keep the newest 200 of each, in order, and refuse bad names and long texts in words', async () => {
+  test('keep the newest 200 posts each, in order, and refuse invalid names and long texts', async () => {
     const { agents } = await open()
     await Promise.all(Array.from({ length: 210 }, (_, i) => agents.publish('news', 'agent', `n${i}`)))
     await agents.publish('other', 'a1', 'x'.repeat(10_000))
@@ -512,7 +512,7 @@ describe('an agent that waits', () => {
   }
   type Opened = Awaited<ReturnType<typeof open>>
 
-  test('gets the answer as a result with a single place for all, and the report does not wake it again', async () => {
+  test('gets the answer as the result even with a single place for all, and the report does not trigger it again', async () => {
     const answers: unknown[] = []
     const { seen, ready } = asking(async ({ agents }) => {
       const { id } = must(await agents.spawn(task('dig'), main, 'k1'))
@@ -534,7 +534,7 @@ describe('an agent that waits', () => {
     expect((await agents.list()).map(one => one.state)).toEqual(['done'])
   })
 
-  test('one that fails, or is killed, after it was answered gets the report as well', async () => {
+  test('that fails or is killed after it got the answer also gets the report', async () => {
     const { seen, ready } = asking(async ({ agents }) => {
       const { id } = must(await agents.spawn(task('dig'), main, 'k1'))
       await agents.answer(id, main, 'k1', longMs, never)
@@ -579,7 +579,7 @@ describe('an agent that waits', () => {
     expect(begun).toHaveLength(1)
   })
 
-  test('goes on without an answer when the time is up, when its turn ends and when the gateway stops', async () => {
+  test('continues without an answer when the time is up, its turn ends or the gateway stops', async () => {
     const stopped = new AbortController()
     const { ready } = asking(async () => ({ type: 'done' }))
     const { agents, work, end } = await ready({ atOnce: 3 })
@@ -600,7 +600,7 @@ describe('an agent that waits', () => {
     await end()
   })
 
-  test('two do not wait for each other', async () => {
+  test('does not wait for one that waits for it', async () => {
     const why: unknown[] = []
     const { ready } = asking(async () => ({ type: 'done' }))
     const { agents, work, inbox } = await ready({ atOnce: 5 })
@@ -623,7 +623,7 @@ describe('an agent that waits', () => {
     expect(why).toEqual(['waits-for-you', 'answered'])
   })
 
-  test('on a channel gets the next post, or those after the one it knows, of that channel alone', async () => {
+  test('on a channel gets the next post, or those after the last one it has seen, of that channel only', async () => {
     const { agents } = await open()
     await agents.publish('news', 'x', 'old')
     const wait = { after: (await agents.read('news', 10))[0]?.id ?? 0, lane: root, ms: longMs, signal: never }
@@ -653,7 +653,7 @@ const steps = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-test('whatever is spawned, asked and stopped: depth and number are kept, and every assignment is reported once', async () => {
+test('whatever is spawned, asked and stopped: depth and number stay within limits, and every assignment is reported once', async () => {
   let refusals = 0
   let stops = 0
   await fc.assert(
@@ -717,14 +717,14 @@ test('whatever is spawned, asked and stopped: depth and number are kept, and eve
         expect(mine.length).toBeLessThanOrEqual(1)
         const tops = stopped.filter(top => isUnder(what.agent, top))
         if (tops.length === 0) expect(mine.map(one => one.lane)).toEqual([what.reportTo.lane])
-        // One report tells of all that was stopped together; but nobody waits in vain who was not stopped as well.
+        // One report covers everything that was stopped together, but everyone who still waits gets an answer.
         const { lane } = what.reportTo
         const heard = told.some(
           one => one.item > item && one.lane === lane && [what.agent, ...tops].some(of => isUnder(one.what.agent, of)),
         )
         expect(heard || stopped.some(top => isUnder(agentOf(lane), top))).toBe(true)
       }
-      // One for each stop at most; two where a conversation had asked what one of its sub-agents had started.
+      // At most one per stop; two if a conversation had asked a sub-agent of its sub-agent.
       const deeper = stopped.filter(id => rows.get(id)?.depth === 2)
       expect(told.filter(one => one.what.text.startsWith('Stopped')).length).toBeLessThanOrEqual(
         stopped.length + deeper.length,
@@ -733,7 +733,7 @@ test('whatever is spawned, asked and stopped: depth and number are kept, and eve
     }),
     { numRuns: 120 },
   )
-  // Otherwise nothing of the above was tried.
+  // Otherwise the above proves nothing.
   expect(refusals).toBeGreaterThan(20)
   expect(stops).toBeGreaterThan(20)
 }, 60_000)

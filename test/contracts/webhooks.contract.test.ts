@@ -85,7 +85,7 @@ const post = async (url: string, body: string | Uint8Array<ArrayBuffer>, headers
   return [answer.status, await answer.json(), answer.headers.get('retry-after')] as const
 }
 
-/** Everything that came back until the server closed. */
+/** The whole response until the server closed the connection. */
 const raw = (port: number, ...parts: readonly string[]): Promise<string> =>
   new Promise((done, fail) => {
     let got = ''
@@ -118,7 +118,7 @@ test('a delivery signed as GitHub signs it becomes one event, however often it c
   })
 })
 
-test('a delivery signed as Stripe signs it is known by its event, and no header makes it another', async () => {
+test('a delivery signed as Stripe signs it is identified by its event, and no header changes that', async () => {
   const { url, events } = await start()
   const body = '{"id":"evt_1","type":"invoice.paid"}'
   const at = now / 1000
@@ -132,7 +132,7 @@ test('a delivery signed as Stripe signs it is known by its event, and no header 
   expect([...events.keys()]).toEqual(['webhook:pinned:evt_1'])
 })
 
-test('a bearer token opens, and its repeats are told apart by the id they carry', async () => {
+test('a bearer token is accepted, and repeats are recognised by their id', async () => {
   const { url, events } = await start()
   const headers = { Authorization: `Bearer ${secret}` }
   expect((await post(`${url}/hooks/github`, 'not JSON', { ...headers, 'Idempotency-Key': 'a' }))[0]).toBe(202)
@@ -145,7 +145,7 @@ test('a bearer token opens, and its repeats are told apart by the id they carry'
   expect(Math.max(...[...events.keys()].map(key => key.length))).toBeLessThan(100)
 })
 
-test('wrong, missing and misplaced proofs are refused, our own token among them', async () => {
+test('wrong, missing and misplaced signatures and secrets are refused, and so is the gateway’s token', async () => {
   const { url, events } = await start()
   const body = '{"a":1}'
   const { 'X-Hub-Signature-256': right } = github(body)
@@ -175,7 +175,7 @@ test('wrong, missing and misplaced proofs are refused, our own token among them'
   expect(events.size).toBe(0)
 })
 
-test('an overheard Stripe delivery cannot be passed off as one of GitHub', async () => {
+test('an intercepted Stripe delivery cannot be passed off as one of GitHub', async () => {
   const { url, events } = await start()
   const at = now / 1000 - 100_000
   const signed = `${at}.{"id":"evt_1"}`
@@ -183,7 +183,7 @@ test('an overheard Stripe delivery cannot be passed off as one of GitHub', async
   expect(events.size).toBe(0)
 })
 
-test('a webhook that is not there, or whose secret is not set, takes nothing; only the log says which variable', async () => {
+test('an unknown webhook, or one whose secret is not set, accepts nothing; only the log names the variable', async () => {
   const { url, events, signals } = await start()
   expect(await post(`${url}/hooks/nobody`, 'x', github('x'))).toEqual([404, { error: expect.any(String) }, null])
   const [status, answer, retry] = await post(`${url}/hooks/unset`, 'x', github('x'))
@@ -196,7 +196,7 @@ test('a webhook that is not there, or whose secret is not set, takes nothing; on
   expect(events.size).toBe(0)
 })
 
-test('what is refused further in comes back with a time to try again', async () => {
+test('a refusal by the intake is returned with Retry-After', async () => {
   const cases = { busy: 503, stopping: 503, 'not-stored': 503, 'too-fast': 429, 'over-budget': 429 } as const
   for (const [why, status] of Object.entries(cases)) {
     const { url } = await start({ refuse: { type: 'refused', why: why as keyof typeof cases, reason: 'Not now.' } })
@@ -205,7 +205,7 @@ test('what is refused further in comes back with a time to try again', async () 
   }
 })
 
-test('a body that is too long is refused, announced or in chunks; one that just fits is taken', async () => {
+test('a body that is too long is refused, announced or in chunks; one that just fits is accepted', async () => {
   const { url, port, events } = await start()
   const full = 'x'.repeat(1024 * 1024)
   expect((await post(`${url}/hooks/github`, full, github(full)))[0]).toBe(202)
@@ -219,7 +219,7 @@ test('a body that is too long is refused, announced or in chunks; one that just 
   expect(events.size).toBe(2)
 })
 
-test('a body that trickles is cut off, and leaves no event', async () => {
+test('a body that arrives too slowly is cut off and becomes no event', async () => {
   const { url, port, events, warnings } = await start({ requestMs: 600 })
   const head = 'POST /hooks/github HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n'
   const began = performance.now()
@@ -229,7 +229,7 @@ test('a body that trickles is cut off, and leaves no event', async () => {
   expect([events.size, warnings]).toEqual([1, []])
 })
 
-test('bodies that nobody has proven hold only so much together, and give it back', async () => {
+test('unauthenticated bodies share a limited amount of memory, and free it again', async () => {
   const { url, port } = await start({ unprovenBytes: 1_500_000, requestMs: 1_000 })
   const half = `POST /hooks/github HTTP/1.1\r\nHost: x\r\nContent-Length: 1000001\r\n\r\n${'x'.repeat(1_000_000)}`
   const held = raw(port, half)
@@ -241,7 +241,7 @@ test('bodies that nobody has proven hold only so much together, and give it back
     expect((await post(`${url}/hooks/github`, body, github(body, delivery)))[0]).toBe(202)
 })
 
-test('only POST is heard, and under no name but that of a webhook', async () => {
+test('only POST is accepted, and only for the name of a webhook', async () => {
   const { port, events } = await start()
   const body = '{}'
   const proof = `X-Hub-Signature-256: ${github(body)['X-Hub-Signature-256']}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n${body}`
@@ -258,7 +258,7 @@ test('only POST is heard, and under no name but that of a webhook', async () => 
   expect(events.size).toBe(1)
 })
 
-test('through a tunnel only webhooks are reached, and never from a page of another site', async () => {
+test('through a tunnel only webhooks are reachable, and never from a page of another site', async () => {
   const { port, events } = await start()
   const tail = `X-Hub-Signature-256: ${github('{}')['X-Hub-Signature-256']}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`
   const ask = (line: string, more = '') =>
@@ -275,7 +275,7 @@ test('through a tunnel only webhooks are reached, and never from a page of anoth
   expect(events.size).toBe(1)
 })
 
-test('bytes that are no text are refused; deep, polluting and odd JSON does no harm', async () => {
+test('bytes that are not text are refused; deep, polluting and odd JSON does no harm', async () => {
   const { url, events } = await start()
   const noText = new Uint8Array([0x7b, 0xff, 0xfe, 0x7d])
   expect((await post(`${url}/hooks/github`, noText, github(noText)))[0]).toBe(400)
@@ -294,7 +294,7 @@ test('bytes that are no text are refused; deep, polluting and odd JSON does no h
   expect([...events.values()].map(({ what }) => (what.kind === 'webhook' ? what.payload : null))).toEqual(bodies)
 })
 
-test('a thousand wrong ones in a row make eleven lines in the log, no event, and do not hold up a right one', async () => {
+test('a thousand invalid requests in a row make eleven lines in the log and no event, and do not delay a valid one', async () => {
   const { url, events, warnings } = await start()
   for (let i = 0; i < 1000; i += 50) {
     const batch = Array.from({ length: 50 }, (_, j) =>

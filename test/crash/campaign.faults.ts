@@ -1,4 +1,4 @@
-// A test that could not fail would prove nothing: each fault, put in on purpose, must be noticed by the campaign or by the test it names.
+// Shows that the tests can fail: each inserted fault must be noticed by the campaign or by the test it names.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,7 @@ test.each(all.flatMap(([name, { noticedBy }]) => (noticedBy ? [{ fault: name, ..
   },
 )
 
-/** Runs the tests with the fault in them, and in the gateways that they start. */
+/** Runs the tests with the fault, also in the gateways that they start. */
 function runTests(file: string, name: string, fault: string) {
   const dir = mkdtempSync(join(tmpdir(), 'aetheel-faults-'))
   try {

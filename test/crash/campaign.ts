@@ -10,13 +10,13 @@ export interface CampaignResult {
   readonly accepted: number
   readonly answered: number
   readonly failed: number
-  /** Runs that were cut off and taken up again. */
+  /** Runs that were interrupted and resumed. */
   readonly resumed: number
-  /** Finals that came again on a new connection, because the kill fell between the send and its mark. */
+  /** Finals sent again on a new connection, because the kill came between sending and recording it. */
   readonly redelivered: number
-  /** Empty: everything promised was kept. */
+  /** Empty: all guarantees were kept. */
   readonly broken: readonly string[]
-  /** Why the gateway did not start at all; such a run shows nothing about its promises. */
+  /** Why the gateway did not start at all; such a run proves nothing about the guarantees. */
   readonly notStarted: string | null
 }
 
@@ -25,7 +25,7 @@ export interface CampaignOptions {
   readonly seed: number
   readonly conversations?: number
   readonly fault?: string
-  /** How long the last gateway has to answer everything. */
+  /** How long the last gateway may take to answer everything. */
   readonly patienceMs?: number
   progress?(line: string): void
 }
@@ -102,7 +102,7 @@ export async function runCampaign({
   }
 }
 
-/** Never two runs of one conversation at a time; never a second run that was not told so. */
+/** Never two runs of one conversation at a time; never a second run without a note about the interruption. */
 function runTrouble(
   { name }: Conversation,
   journal: ReturnType<Awaited<ReturnType<typeof makeHome>>['journal']>,

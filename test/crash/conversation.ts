@@ -1,4 +1,4 @@
-// One person of the campaign: writes, listens, reconnects, sends again what was not accepted, and remembers everything.
+// One person of the campaign: writes, reads, reconnects, resends what was not accepted, and remembers everything.
 import { connect, type Frame } from '../harness/client.ts'
 
 export interface TalkOptions {
@@ -6,18 +6,18 @@ export interface TalkOptions {
   /** Null while no gateway is known. */
   url(): string | null
   chance(): number
-  /** From here on nothing new is written. */
+  /** From now on nothing new is written. */
   readonly enough: AbortSignal
   readonly finish: AbortSignal
 }
 
 export interface Conversation {
   readonly name: string
-  /** In the order in which they were accepted, which is the order in which they were written. */
+  /** In the order of acceptance, which is the order of writing. */
   readonly accepted: readonly string[]
   readonly finals: ReadonlyMap<string, Frame>
   redelivered(): number
-  /** Everything accepted has its final. */
+  /** Every accepted message has its final. */
   settled(): boolean
   trouble(): string[]
   readonly over: Promise<void>
@@ -70,8 +70,8 @@ export function talk({ name, url, chance, enough, finish }: TalkOptions): Conver
         open = `${name}/${written++}`
         client.say(open, words(open))
       }
-      // An acknowledgement that was missed: the same message once more must change nothing. Only on the connection on which
-      // it was accepted: after a kill it would heal exactly the loss that is looked for.
+      // As after a missed acknowledgement: sending the same message again must change nothing. Only on the connection on which
+      // it was accepted: after a kill, it would hide exactly the loss that is being tested.
       const before = accepted.at(-1)
       if (before && accepted.length > acceptedBefore && chance() < 0.1) client.say(before, words(before))
       await pause(10 + chance() * 120)

@@ -1,4 +1,4 @@
-// On Discord, too: whatever was said while the gateway was down, or died, is answered once or visibly failed.
+// The crash campaign on Discord, shortened: every message, also while the gateway is down or killed, is answered once or fails visibly.
 import { expect, test } from 'vitest'
 import { runDiscordCampaign } from './discord.ts'
 

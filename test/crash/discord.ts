@@ -1,5 +1,5 @@
 // The crash campaign on Discord: people write all the time, also while the gateway is down, and it is killed again and again.
-// Half of them get the same words for an answer, and Discord stumbles, wants patience, refuses edits and soon forgets nonces.
+// Half of them get the same text as an answer, and Discord fails, rate-limits, refuses edits and soon forgets nonces.
 // Usage: node test/crash/discord.ts --kills 50 [--seed 7]
 import { parseArgs } from 'node:util'
 import type { Channel, Failure, FakeDiscord, StoredMessage } from '../fakes/discord/index.ts'
@@ -12,7 +12,7 @@ export interface DiscordCampaign {
   readonly answered: number
   readonly failed: number
   readonly resumed: number
-  /** Empty: everything promised was kept. */
+  /** Empty: all guarantees were kept. */
   readonly broken: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export async function runDiscordCampaign({ kills, seed }: { kills: number; seed:
     const attachments = chance() < 0.1 ? [{ name: 'a.txt', bytes: 'hello' }] : []
     said.set(discord.say(discord.ada, room, text, { mention: true, attachments }).id, { room, text })
   }
-  // Nothing from before the first start is answered, and nobody can look for direct messages in a place never heard of.
+  // Nothing from before the first start is answered, and nobody can look for direct messages in channels it has never seen.
   const first = await stage.start(env)
   for (const room of rooms) say(room)
   await discord.until(() => rooms.every(room => finals(discord, room).length === 1), 20_000)
@@ -38,7 +38,7 @@ export async function runDiscordCampaign({ kills, seed }: { kills: number; seed:
 
   let over = false
   const talking = (async () => {
-    // On a slow machine they wait for some of the answers, or the end would never come.
+    // On a slow machine they wait for some of the answers; otherwise it would never end.
     const unanswered = () => said.size - rooms.reduce((sum, room) => sum + finals(discord, room).length, 0)
     for (; !over; await pause(20 + chance() * 250)) if (unanswered() < 60) say()
   })()
@@ -46,7 +46,7 @@ export async function runDiscordCampaign({ kills, seed }: { kills: number; seed:
   const stumbles: (() => void)[] = []
   for (let kill = 0; kill < kills; kill++) {
     for (const [likely, match, failure] of troubles) if (chance() < likely) stumbles.push(discord.fail(match, failure))
-    // As if every restart took minutes.
+    // As if each restart took minutes.
     discord.forgetNonces()
     const gateway = await stage.start(env)
     await pause(chance() * 1500)
@@ -61,7 +61,7 @@ export async function runDiscordCampaign({ kills, seed }: { kills: number; seed:
   const answersTo = (id: string, room: Channel): readonly StoredMessage[] =>
     finals(discord, room).filter(({ reference }) => reference === id)
   const open = () => [...said].filter(([id, { room }]) => answersTo(id, room).length === 0)
-  // As long as there is progress, it is only slow.
+  // While there is progress, it is only slow.
   for (let [left, since] = [open().length, performance.now()]; left > 0 && performance.now() - since < 60_000; ) {
     await pause(100)
     const now = open().length
@@ -101,7 +101,7 @@ const same = '[[say:Done.]]'
 const posts = 'POST /channels/:id/messages'
 const edits = 'PATCH /channels/:id/messages/:message'
 
-/** What befalls Discord between two kills, and how likely it is. */
+/** Problems of Discord between two kills, with their probability. */
 const troubles: readonly (readonly [number, Parameters<FakeDiscord['fail']>[0], Failure])[] = [
   [0.3, posts, { status: 502, storeFirst: true }],
   [0.3, posts, { status: 503, times: 2 }],

@@ -11,7 +11,7 @@ export default mergeConfig(
     plugins: [
       { name: 'fault', enforce: 'pre', transform: (code, id) => withFault(fault, id.split('?')[0] ?? id, code) },
     ],
-    // Vitest keeps transformed modules from run to run and does not know of the fault: it would hand out those without it.
+    // Vitest caches transformed modules across runs and does not know about the fault, so it would use those without it.
     test: { maxWorkers: 1, fsModuleCache: false },
   }),
 )

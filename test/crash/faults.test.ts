@@ -1,4 +1,4 @@
-// A fault that fits no line, or names no test any more, shows nothing; this notices it long before `npm run test:faults` is run.
+// A fault that matches no line, or names no existing test, proves nothing; this test notices it before `npm run test:faults` runs.
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
@@ -6,14 +6,14 @@ import { applies, faults } from './faults.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-test.each(Object.entries(faults))('the fault fits the code, and its test exists: %s', (_, fault) => {
+test.each(Object.entries(faults))('the fault applies to the code, and its test exists: %s', (_, fault) => {
   expect(applies(fault)).toBe(true)
   if (!fault.noticedBy) return
   const { test: file, name } = fault.noticedBy
   expect(mayContain(textOf(join(root, file)), name), `no test of ${file} is called ${name}`).toBe(true)
 })
 
-test('names are found where they are written out, and around what a table fills in', () => {
+test('names are found where they are written out, and around the placeholders of a table', () => {
   const text =
     "test.each([['begun anew']])('what was said waits (session %s)') describe(`${how} while it runs: no`, ['is gone'])"
   for (const name of ['was said waits', '(session begun anew)', 'is gone while it runs'])
@@ -31,7 +31,7 @@ function textOf(file: string): string {
   return [text, ...suites].join('\n')
 }
 
-/** Whether a test may have the name in its title, in which a placeholder stands for a part that is somewhere else in the text. */
+/** Whether the name may be part of a test's title, in which placeholders stand for values of a table. */
 function mayContain(text: string, name: string): boolean {
   const parts = name.match(/\w+|\W/g) ?? []
   return parts.some((_, from) =>

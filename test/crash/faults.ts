@@ -1,4 +1,4 @@
-// Faults on purpose: one line of the product is changed while it is loaded, to see that a test notices.
+// Deliberate faults: one line of the product is changed while it is loaded, to check that a test notices.
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface Fault {
   readonly noticedBy?: { readonly test: string; readonly name: string }
 }
 
-/** A change at a place in the text, as test/mutants makes them by the hundred; its name is its JSON. */
+/** A change at an offset of the text, as made by test/mutants; its name is its JSON. */
 export interface Edit {
   /** Below `src/`. */
   readonly file: string
@@ -53,7 +53,7 @@ export const faults: Record<string, Fault> = {
     file: 'store/queue-store.ts',
     find: 'sent = 0, interrupted = 0',
     put: 'sent = 0',
-    noticedBy: { test: 'test/contracts/lanes.contract.test.ts', name: 'is told so once' },
+    noticedBy: { test: 'test/contracts/lanes.contract.test.ts', name: 'is marked as interrupted once' },
   },
   'send the final outside of the commit': {
     file: 'store/queue-store.ts',
@@ -107,7 +107,7 @@ export const faults: Record<string, Fault> = {
     file: 'run/timeouts.ts',
     find: 'if (clock.now() - due <= lateMs) left -= piece',
     put: 'left -= clock.now() - due + piece',
-    noticedBy: { test: 'test/scenarios/paused.test.ts', name: 'waits in the pipe' },
+    noticedBy: { test: 'test/scenarios/paused.test.ts', name: 'waited in the pipe' },
   },
   'keep the servers of conversations that are over': {
     file: 'run/backends/gemini-sessions.ts',
@@ -129,7 +129,7 @@ export const faults: Record<string, Fault> = {
     file: 'store/queue-store.ts',
     find: "WHERE queue = 'in' AND ${running}`,",
     put: "WHERE queue = 'in' AND (state = 'running' OR interrupted = 1)`,",
-    noticedBy: { test: 'test/scenarios/file-guard.test.ts', name: 'what the owner edits after a SIGTERM' },
+    noticedBy: { test: 'test/scenarios/file-guard.test.ts', name: 'an edit by the owner after a SIGTERM' },
   },
   'blame a guest for what the owner edits after a kill': {
     file: 'store/last-alive.ts',
@@ -153,13 +153,13 @@ export const faults: Record<string, Fault> = {
     file: 'lanes/attempts.ts',
     find: "if (settled === 'never') rules.unstored?.(taken)",
     put: '',
-    noticedBy: { test: 'test/scenarios/database.test.ts', name: 'what was accepted fails visibly' },
+    noticedBy: { test: 'test/scenarios/database.test.ts', name: 'accepted messages fail visibly' },
   },
   'accept into a damaged database': {
     file: 'store/database-health.ts',
     find: 'isDamaged = true',
     put: '',
-    noticedBy: { test: 'test/scenarios/database.test.ts', name: 'what was accepted fails visibly' },
+    noticedBy: { test: 'test/scenarios/database.test.ts', name: 'accepted messages fail visibly' },
   },
   'hang up on whoever cannot be told what was said': {
     file: 'chat/webchat.ts',
@@ -167,14 +167,14 @@ export const faults: Record<string, Fault> = {
     put: "catchUp(conversation, client).catch(() => socket.close(1011, 'internal error'))",
     noticedBy: {
       test: 'test/scenarios/database.test.ts',
-      name: 'in what was said before keeps nobody from connecting',
+      name: 'in the history prevents no connection',
     },
   },
   'say that all is well on a full disk': {
     file: 'store/database-health.ts',
     find: "const disk = path === ':memory:' ? null : diskTrouble(path)",
     put: 'const disk = null as string | null',
-    noticedBy: { test: 'test/scenarios/database.test.ts', name: 'because it is full is told' },
+    noticedBy: { test: 'test/scenarios/database.test.ts', name: 'because it is full is reported' },
   },
   'forget how new the database was': {
     file: 'store/database.ts',
@@ -186,7 +186,7 @@ export const faults: Record<string, Fault> = {
     file: 'app/wiring/queues.ts',
     find: 'missed === true',
     put: 'missed === undefined && false',
-    noticedBy: { test: 'test/scenarios/discord-missed.test.ts', name: '(session begun anew)' },
+    noticedBy: { test: 'test/scenarios/discord-missed.test.ts', name: '(session new)' },
   },
   'take what a resumed session tells again for new': {
     file: 'chat/discord/connection.ts',
@@ -210,7 +210,7 @@ export const faults: Record<string, Fault> = {
     file: 'chat/discord/inbound.ts',
     find: 'if (begun && cursors',
     put: 'if (begun && Math.random() < 0 && cursors',
-    noticedBy: { test: 'test/scenarios/discord-missed.test.ts', name: 'comes before what is sent' },
+    noticedBy: { test: 'test/scenarios/discord-missed.test.ts', name: 'comes before messages sent' },
   },
   'take what an earlier delivery said for this one': {
     file: 'chat/discord/poster.ts',
@@ -218,7 +218,7 @@ export const faults: Record<string, Fault> = {
     put: "'0'",
     noticedBy: {
       test: 'test/scenarios/discord-sending.test.ts',
-      name: 'what an older delivery left there is not taken for a later one',
+      name: 'a message of an older delivery is not mistaken for a later one',
     },
   },
   'take the message of another delivery for this one': {
@@ -227,7 +227,7 @@ export const faults: Record<string, Fault> = {
     put: '',
     noticedBy: {
       test: 'test/scenarios/discord-sending.test.ts',
-      name: 'of two conversations that say the same in one channel',
+      name: 'of two conversations that post the same text in one channel',
     },
   },
   'give an answer up when its draft cannot be edited': {
@@ -236,7 +236,7 @@ export const faults: Record<string, Fault> = {
     put: 'trouble.code === codes.unknownMessage) return false',
     noticedBy: {
       test: 'test/scenarios/discord-delivery.test.ts',
-      name: 'a thread that is closed while the draft stands gets the answer',
+      name: 'a thread that is closed during the draft gets the answer',
     },
   },
   'post a draft that nobody knows of': {
@@ -245,14 +245,14 @@ export const faults: Record<string, Fault> = {
     put: '\n',
     noticedBy: {
       test: 'test/scenarios/discord-sending.test.ts',
-      name: 'a draft that was on its way when we were killed becomes the final',
+      name: 'a draft in flight at a kill becomes the final',
     },
   },
   'post a draft between the pieces of an answer': {
     file: 'app/wiring/chats.ts',
     find: 'outbox.isBusy(`${name}:${conversation}`)',
     put: 'false',
-    noticedBy: { test: 'test/scenarios/discord-delivery.test.ts', name: 'the pieces of an answer stand together' },
+    noticedBy: { test: 'test/scenarios/discord-delivery.test.ts', name: 'the pieces of an answer are adjacent' },
   },
   'let a delivery that fails hold its conversation': {
     file: 'lanes/machine.ts',
@@ -260,7 +260,7 @@ export const faults: Record<string, Fault> = {
     put: 'aside: false',
     noticedBy: {
       test: 'test/contracts/lanes.contract.test.ts',
-      name: 'one that fails again and again lets the others pass',
+      name: 'an item that fails again and again lets the others pass',
     },
   },
   'let commands wait behind a delivery that fails': {
@@ -269,7 +269,7 @@ export const faults: Record<string, Fault> = {
     put: 'false',
     noticedBy: {
       test: 'test/scenarios/discord-delivery.test.ts',
-      name: 'a delivery that Discord fails to take holds no command back',
+      name: 'a delivery that Discord does not accept delays no command',
     },
   },
   'hand over what was never delivered': {
@@ -278,7 +278,7 @@ export const faults: Record<string, Fault> = {
     put: 'delivery.ok',
     noticedBy: {
       test: 'test/scenarios/discord-delivery.test.ts',
-      name: 'an answer that Discord refused is not handed to the agent',
+      name: 'an answer that Discord refused is not passed to the agent',
     },
   },
   'take thinking for silence': {
@@ -304,14 +304,14 @@ export const faults: Record<string, Fault> = {
   },
 }
 
-/** For the command line of a gateway that shall have this fault. */
+/** Command-line arguments for a gateway with this fault. */
 export const faultArguments = (name: string): string[] => {
   if (!faults[name] && !editOf(name))
     throw new Error(`no such fault: ${name}; there are: ${Object.keys(faults).join(', ')}`)
   return ['--import', `${import.meta.url}?fault=${encodeURIComponent(name)}`]
 }
 
-/** The changed source of a module that the fault is in; other modules stay as they are. */
+/** The changed source if the fault is in this module; otherwise the source as it is. */
 export function withFault(name: string, url: string, source: string): string {
   const edit = editOf(name)
   if (edit)
@@ -324,7 +324,7 @@ export function withFault(name: string, url: string, source: string): string {
 
 const editOf = (name: string): Edit | null => (name.startsWith('{') ? JSON.parse(name) : null)
 
-/** Whether the fault can be put into the code as it is today. */
+/** Whether the fault applies to the current code. */
 export const applies = (fault: Fault): boolean =>
   fits(fault, readFileSync(join(import.meta.dirname, '../../src', fault.file), 'utf8'))
 

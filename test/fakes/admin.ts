@@ -1,4 +1,4 @@
-// The owner's desks, kept in memory: what was asked of them is written down.
+// Fake admin APIs in memory, which record their calls.
 import type { JobChange, Jobs, JobView } from '../../src/base/jobs.ts'
 import type { ChangeResult, MemoryChange, MemoryHit, MemoryLog, MemorySearch } from '../../src/base/memory.ts'
 import type { SessionsAdmin, SessionView } from '../../src/base/sessions.ts'
@@ -47,7 +47,7 @@ export const learnt: MemoryChange = {
   diff: '@@ -1 +1,2 @@\n Likes tea.\n-Has a cat.\n+Has two cats.',
 }
 
-/** Knows the job `briefing`, the session of the kitchen and the change 7; turns away all others. */
+/** Knows the job `briefing`, the session of the kitchen and the change 7; refuses all others. */
 export function recordingAdmin() {
   const asked: unknown[] = []
   const job = (what: string, name: string, ...more: unknown[]): JobChange => {

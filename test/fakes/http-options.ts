@@ -1,4 +1,4 @@
-// A complete set of what the HTTP server is handed, behind which nothing is; tests fill in what they are about.
+// A complete set of options for the HTTP server that do nothing; tests fill in the ones they need.
 import { resolve } from 'node:path'
 import type { Records } from '../../src/base/records.ts'
 import type { AdminApi, Health, HttpAddress, HttpOptions, WebchatApi } from '../../src/ui/http/options.ts'

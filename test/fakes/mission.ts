@@ -1,10 +1,10 @@
-// What the owner's window shows, in memory: for tests of the HTTP side and for its benchmark.
+// The data of Mission Control in memory, for tests of the HTTP server and its benchmark.
 import type { ActivityEntry, EventView, MissionControl } from '../../src/base/activity.ts'
 
 export interface FakeMission extends MissionControl {
-  /** Something happens. */
+  /** Adds an activity entry. */
   happen(text: string): ActivityEntry
-  /** A file of the workspace changes. */
+  /** Reports a changed workspace file. */
   touch(file: string): void
   followers(): number
   pulses(): number

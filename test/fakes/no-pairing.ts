@@ -1,4 +1,4 @@
-// A desk at which nobody asks to be let in, for tests about other things.
+// A pairing API without requests, for tests of other things.
 import type { PairingAdmin } from '../../src/base/pairing.ts'
 
 export const noPairing: PairingAdmin = {

@@ -2,7 +2,7 @@
 import type { OwnFile, OwnFiles, SkillsAdmin } from '../../src/base/files.ts'
 import { learnt } from './admin.ts'
 
-/** Knows these files and no others. `texts` is what stands in them. */
+/** Knows only these files; `texts` is their content. */
 export function fakeFiles(initial: Readonly<Record<string, string>>) {
   const texts = new Map(Object.entries(initial))
   const versionOf = (name: string) => (texts.has(name) ? `v-${texts.get(name)}` : null)

@@ -1,4 +1,4 @@
-// Ports of the command line behind which nothing is, for tests that fill in the ones they are about.
+// Ports of the command line that do nothing; tests fill in the ones they need.
 import type { CliPorts } from '../../src/ui/cli/ports.ts'
 import { recordingAdmin } from './admin.ts'
 import { noPairing } from './no-pairing.ts'

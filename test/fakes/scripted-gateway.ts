@@ -1,4 +1,4 @@
-// A gateway as a client sees it: a real WebSocket server that says hello and then follows a script, for one test.
+// A scripted gateway: a real WebSocket server that sends hello and then follows the script of a test.
 import { onTestFinished } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { Running } from '../../src/ui/cli/ports.ts'
@@ -60,7 +60,7 @@ export async function scriptedGateway(
   }
 }
 
-/** As in life, but quicker to give up. */
+/** As in production, but it gives up sooner. */
 export const littlePatience = {
   firstPauseMs: 20,
   longestPauseMs: 50,

@@ -1,17 +1,17 @@
-// Time that passes when a test says so, for parts that sleep. Nothing of it is real but the waiting for what goes on meanwhile.
+// Simulated time for parts that sleep: it passes when a test says so. Only waiting for work in progress takes real time.
 import type { Clock } from '../../src/base/time.ts'
 
 export interface SimulatedTime {
   readonly clock: Clock
-  /** Lets time pass, from one sleeper's end to the next. */
+  /** Lets time pass, waking one sleeper after the other. */
   pass(ms: number): Promise<void>
-  /** The clock shows another time and nobody's sleep is shorter for it: the machine was asleep, or somebody set the clock. */
+  /** Sets the clock without shortening any sleep, as if the machine had slept or somebody had set the clock. */
   jump(ms: number): void
-  /** Counts work that must end before time goes on. */
+  /** Counts work that must end before time continues. */
   during<T>(work: Promise<T>): Promise<T>
-  /** Resolves when everybody sleeps and nothing goes on. */
+  /** Resolves when everything sleeps and no work is in progress. */
   quiet(): Promise<void>
-  /** How many of those who sleep must be asleep for it to be quiet. */
+  /** How many sleepers there must be for it to count as quiet. */
   sleepers: number
 }
 
@@ -87,5 +87,5 @@ export function simulatedTime(start: number): SimulatedTime {
   return time
 }
 
-/** Something of this process is being read or written: whoever waits for it is not asleep. */
+/** Whether I/O of this process is in progress: somebody who waits for it is not asleep. */
 const filesAreBusy = () => process.getActiveResourcesInfo().some(name => name.startsWith('FSReq'))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 export interface SmallDisk extends Disposable {
   readonly dir: string
-  /** Takes every byte that is free. */
+  /** Uses up all free space. */
   fill(): void
   makeRoom(): void
   makeReadOnly(): void
@@ -37,7 +37,7 @@ export function smallDisk(megabytes: number): SmallDisk {
   }
 }
 
-/** Null if this machine lets us mount, else the reason why not. */
+/** Null if mounting is possible here; otherwise the reason. */
 export function whyNoSmallDisk(): string | null {
   try {
     smallDisk(1)[Symbol.dispose]()

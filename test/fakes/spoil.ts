@@ -1,4 +1,4 @@
-// Ways in which the output of a program can be spoilt, for fast-check: each makes other lines of lines.
+// Ways to corrupt the output of a program, for fast-check: each maps lines to other lines.
 import fc from 'fast-check'
 
 export type Change = (lines: readonly string[]) => readonly string[]
@@ -9,13 +9,13 @@ const garbage = fc.oneof(
   fc.json(),
   fc.constantFrom('', '{', '{}', '[]', 'null', '{"type":null}', '{"type":"result"}', '\u0000'),
 )
-/** What may stand where something else stood; the last ones mean something to an object. */
+/** Replacement values; the last ones have a special meaning for objects. */
 const value = fc.oneof(
   fc.jsonValue(),
   fc.constantFrom<unknown>(null, '', 0, -1, true, [], {}, [[]], [null], { __proto__: null }, 1e308, 'text', 'error'),
 )
 
-/** Puts something in the place of one line. */
+/** Replaces one line. */
 const inPlace = (where: number, change: (line: string) => readonly string[]): Change => {
   return lines => {
     const i = lines.length === 0 ? 0 : where % lines.length
@@ -49,13 +49,13 @@ function swapped(lines: readonly string[], one: number, other: number): readonly
 
 const flipped = (line: string, i: number, by: string) => line.slice(0, i) + by + line.slice(i + 1)
 
-/** Another value at one of the places of a JSON line, however deep. */
+/** Replaces one value in a JSON line, at any depth. */
 function retyped(line: string, which: number, by: unknown): string {
   let all: unknown
   try {
     all = JSON.parse(line)
   } catch {
-    // Spoilt already.
+    // Already corrupted.
     return line
   }
   const holders: [object, string][] = []

@@ -1,11 +1,11 @@
-// A home that lasts as long as one test: `await using home = await temporaryHome()`. What was started in it ends with it.
+// A home for one test: `await using home = await temporaryHome()`. Processes started in it end with it.
 import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { type Home, makeHome, processesWith, type RunningGateway, startGateway, token } from '../harness/gateway.ts'
 
 export interface TemporaryHome extends Home, AsyncDisposable {
   start(env?: Record<string, string>): Promise<RunningGateway>
-  /** Runs of the stand-in that began, in order. */
+  /** Started runs of the fake CLI, in order. */
   begun(): {
     now: string
     prompt: string
@@ -37,7 +37,7 @@ export async function temporaryHome(): Promise<TemporaryHome> {
   }
 }
 
-/** Whatever runs with this home: the gateway, its children and theirs. */
+/** All processes with this home: the gateway and its descendants. */
 async function endAll(home: Home): Promise<void> {
   for (let left = processesWith(home.dir); left.length > 0; left = processesWith(home.dir)) {
     for (const pid of left) endNow(pid)
@@ -61,13 +61,13 @@ export async function statusOf({ url }: { readonly url: string }) {
   }
 }
 
-/** Every received message has an end or is on its way: zero. */
+/** Received messages without an end that are not in progress: must be zero. */
 export async function unaccounted(gateway: { readonly url: string }): Promise<number> {
   const { received, answered, waiting, running, refused, failed } = (await statusOf(gateway)).events
   return received - answered - waiting - running - refused - failed
 }
 
-/** Waits until it is so, and says what was waited for when it does not come. */
+/** Waits until the condition holds; the error says what was waited for. */
 export async function eventually(what: string, isSo: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> {
   for (const until = performance.now() + ms; performance.now() < until; await pause(20)) if (await isSo()) return
   throw new Error(`${what}: not within ${ms} ms`)
@@ -75,7 +75,7 @@ export async function eventually(what: string, isSo: () => boolean | Promise<boo
 
 export const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
-/** Also false for one that has ended and whose parent has not looked yet. */
+/** Also false for a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
@@ -88,6 +88,6 @@ function endNow(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // Gone meanwhile.
+    // It has exited meanwhile.
   }
 }

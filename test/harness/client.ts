@@ -1,4 +1,4 @@
-// A WebChat client over the real socket, as any program would write it from the description of the wire.
+// A WebChat client over the real socket, written from docs/wire.md like any other program.
 import WebSocket from 'ws'
 import { token } from './gateway.ts'
 
@@ -20,14 +20,14 @@ export interface Client {
   readonly socket: WebSocket
   send(frame: object): void
   say(id: string, text: string): void
-  /** The first frame, past or to come, that fits. */
+  /** The first matching frame, past or future. */
   next(fits: (frame: Frame) => boolean, ms?: number): Promise<Frame>
   final(id: string, ms?: number): Promise<Frame>
   readonly closed: Promise<{ code: number; reason: string }>
   close(): Promise<void>
 }
 
-/** `heard` is there from the first byte on: frames may come together with the answer to the upgrade. */
+/** `heard` listens from the first byte: frames may arrive together with the upgrade response. */
 export async function connect(
   url: string,
   conversation?: string,

@@ -1,4 +1,4 @@
-// The gateway on the loopback Discord, for scenarios.
+// The gateway with the fake Discord, for scenarios.
 import type { Channel, DiscordOptions, FakeDiscord, StoredMessage } from '../fakes/discord/index.ts'
 import { openDiscord } from '../fakes/discord/index.ts'
 import { type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
@@ -9,7 +9,7 @@ export interface Stage extends AsyncDisposable {
   readonly home: TemporaryHome
   start(env?: Record<string, string>): Promise<RunningGateway>
   settings(env?: Record<string, string>): Record<string, string>
-  /** The answer of the bot that has these words, once it is final. */
+  /** The bot's answer that contains this text, once it is final. */
   answer(channel: Channel | string, words: string, ms?: number): Promise<StoredMessage>
 }
 
@@ -43,6 +43,6 @@ export async function openStage(options: DiscordOptions = {}): Promise<Stage> {
   }
 }
 
-/** What the bot said there for good: a draft still has its button. */
+/** The bot's finals there; a draft still has its button. */
 export const finals = (discord: FakeDiscord, channel: Channel | string): readonly StoredMessage[] =>
   discord.answers(channel).filter(({ components }) => components.length === 0)

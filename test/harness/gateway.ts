@@ -13,7 +13,7 @@ export const token = 'a-token-for-tests-only'
 export interface Home {
   readonly dir: string
   readonly configDir: string
-  /** What the stand-in CLI wrote down. */
+  /** The journal of the fake CLI. */
   journal(): {
     what: string
     prompt?: string
@@ -73,7 +73,7 @@ export function runCommand(
         CONFIG_DIR: home.configDir,
         HTTP_TOKEN: token,
         HTTP_PORT: '0',
-        // As the launcher has it: without, most of a start is the compiler.
+        // As in the launcher: without the compile cache, most of a start is compiling.
         NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/aetheel'),
         ...env,
       },
@@ -128,7 +128,7 @@ export async function startGateway(
   }
 }
 
-/** Everything alive that has `marker` in its command line or environment: what should be gone after a test. */
+/** All processes with `marker` in their command line or environment; there should be none after a test. */
 export function processesWith(marker: string): number[] {
   const listing = spawnSyncText('grep', ['-l', '-s', '-F', '--', marker, ...procFiles('environ')])
   return listing

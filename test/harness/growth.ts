@@ -1,14 +1,14 @@
-// How the work of a function grows with what it is given, in processor time, so that a busy machine does not matter.
+// How the processor time of a function grows with its input; independent of the load of the machine.
 
 const times = 8
-/** Eight times as much to do may cost 16 times as much: linear is 8, quadratic 64. */
+/** Eight times the input may cost 16 times as much: linear is 8, quadratic 64. */
 const most = 16
 /** Below this it is noise. */
 const noiseMs = 4
 
 /**
- * Why it grows faster than linearly from an eighth of `size` to `size`; null: it does not. The best of some tries counts, since
- * others may have slowed down one of them.
+ * Why it grows faster than linearly from an eighth of `size` to `size`; null: it does not. The best of several tries counts, because
+ * other processes may have slowed down some of them.
  */
 export async function worseThanLinear(work: (size: number) => unknown, size: number): Promise<string | null> {
   let best = Infinity

@@ -26,7 +26,7 @@ export async function jobsWorkspace(start: string, database = ':memory:') {
   const told: Signal[] = []
   const events: NewEvent[] = []
   const bugs: unknown[] = []
-  /** What the inbox does with an event: takes each key once. */
+  /** Like the inbox: accepts each key once. */
   const inbox: EventSink = async event => {
     const id = events.findIndex(({ key }) => key === event.key)
     if (id >= 0) return { type: 'duplicate', id }
@@ -82,7 +82,7 @@ export async function jobsWorkspace(start: string, database = ':memory:') {
       return {
         jobs,
         stop: end,
-        /** From now on nothing is remembered. */
+        /** From now on nothing is stored. */
         kill() {
           dead = true
         },

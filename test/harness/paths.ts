@@ -1,9 +1,9 @@
-// Every path that the HTTP side has, asked of its own table, so that a new one is among them.
+// Every path of the HTTP server, read from its own table, so that new ones are included.
 import { defaultLimits } from '../../src/ui/http/options.ts'
 import type { Route } from '../../src/ui/http/route.ts'
 import { routeTable } from '../../src/ui/http/routes.ts'
 
-/** Whatever the table asks of the program to be there is there: so that it lists all that it can have. */
+/** Provides everything that the table depends on, so that it lists all paths. */
 const anything = new Proxy(() => anything, { get: () => anything, apply: () => anything }) as never
 
 export type Row = Pick<Route, 'method' | 'access'> & { readonly path: string }
@@ -11,7 +11,7 @@ export const rows: readonly Row[] = [
   ...Object.entries(routeTable(anything, defaultLimits, anything)).flatMap(([path, routes]) =>
     [routes].flat().map(({ method, access }) => ({ path, method, access })),
   ),
-  // Those that stand for many.
+  // Paths with a parameter.
   { path: '/api/tools/send_message', method: 'POST', access: 'open' },
   { path: '/web/mission/app.js', method: 'GET', access: 'open' },
   { path: '/vendor/preact.js', method: 'GET', access: 'open' },

@@ -1,4 +1,4 @@
-// Clients that say what no decent one would: any header, any path, any bytes, and as slowly as they like.
+// Misbehaving clients: any header, any path, any bytes, at any speed.
 import { Agent, request as openRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 
@@ -18,11 +18,11 @@ export interface Question {
 
 const agent = new Agent({ keepAlive: false, maxSockets: 40 })
 
-/** Status 0: there was no answer. */
+/** Status 0: there was no response. */
 export const ask = (url: string, { method = 'GET', path, headers = {}, body }: Question): Promise<Answer> =>
   new Promise(resolve => {
     const { hostname, port } = new URL(url)
-    // Left alone, Node would say how long it is for some methods only.
+    // By default, Node sends the length only for some methods.
     const sized =
       body === undefined || 'Transfer-Encoding' in headers ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }
     const request = openRequest({
@@ -40,7 +40,7 @@ export const ask = (url: string, { method = 'GET', path, headers = {}, body }: Q
       response.setEncoding('utf8')
       response.on('data', chunk => {
         text += chunk
-        // A stream that does not end has said enough.
+        // Enough of an endless stream.
         if (response.headers['content-type']?.startsWith('text/event-stream')) request.destroy()
       })
       response.on('close', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
@@ -55,7 +55,7 @@ export const dial = (url: string): Promise<Socket> =>
     socket.on('error', reject) // later ones are for whoever listens to `close`
   })
 
-/** Everything that comes back until the other side closes, or the time is over. */
+/** Everything received until the server closes or the time is up. */
 export const say = async (url: string, bytes: string | Buffer, ms = 3000): Promise<string> => {
   const socket = await dial(url)
   return new Promise(resolve => {

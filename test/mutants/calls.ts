@@ -1,4 +1,4 @@
-// Notes which functions of the product each test calls; the probes are put in by mutate.ts.
+// Records which functions of the product each test calls; mutate.ts inserts the probes.
 import { afterEach, beforeEach } from 'vitest'
 
 let called = new Set<string>()

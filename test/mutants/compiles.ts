@@ -1,4 +1,4 @@
-// Whether a mutant compiles: what the type checker refuses needs no test.
+// Whether a mutant compiles: one that the type checker refuses needs no test.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'

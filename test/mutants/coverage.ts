@@ -1,4 +1,4 @@
-// Which tests call which functions, measured once for each test file and kept until it or the code changes.
+// Which tests call which functions, measured once per test file and cached until it or the code changes.
 import { createHash } from 'node:crypto'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,11 +7,11 @@ import type { Measured, Order } from './worker.ts'
 import type { Worker } from './workers.ts'
 
 export interface Coverage {
-  /** What is to run for a mutant, the quickest first, and how long that takes; nothing if no test calls its function. */
+  /** The tests to run for a mutant, fastest first, and their duration; none if no test calls its function. */
   testsFor(mutant: Mutant): { files: Order['files']; ms: number }
 }
 
-/** A mutant is tried on the quickest of its tests, as many as this allows. Contracts of backends alone take minutes. */
+/** Limits the tests per mutant, fastest first: the backend contracts alone take minutes. */
 const mostMs = 45_000
 const most = 10 * 60_000
 
@@ -60,7 +60,7 @@ export async function measureCoverage(
         if (ms > mostMs && chosen.size > 0) break
         chosen.set(test.file, [...(chosen.get(test.file) ?? []), test.id])
       }
-      // Beside the file before elsewhere.
+      // Tests next to the file come first.
       const beside = (path: string) => (dirname(path) === dirname(file) ? 0 : 1)
       const files = [...chosen].map(([path, ids]) => ({ file: path, tests: ids }))
       return { files: files.sort((a, b) => beside(a.file) - beside(b.file)), ms }

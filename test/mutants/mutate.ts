@@ -11,7 +11,7 @@ export interface Mutant {
   readonly was: string
   /** What the text becomes: the first that compiles. */
   readonly puts: readonly string[]
-  /** The function that it is in, by its place among the functions of the file; -1: in none. */
+  /** The index of the function that contains it, within the file; -1: none. */
   readonly inside: number
 }
 
@@ -32,7 +32,7 @@ const opposites: Partial<Record<ts.SyntaxKind, string>> = {
   [ts.SyntaxKind.MinusEqualsToken]: '+=',
 }
 
-/** Methods that a chain of calls can do without, as far as types are concerned. */
+/** Methods that can be dropped from a call chain without a type error. */
 const droppable = new Set([
   'catch',
   'filter',
@@ -100,20 +100,20 @@ function changes(node: ts.Node, source: ts.SourceFile, add: Add): void {
 }
 
 function negate(condition: ts.Expression, textOf: (node: ts.Node) => string, add: Add): void {
-  // Its operator has a mutant of its own that comes to the same.
+  // Its operator has an equivalent mutant.
   if (ts.isPrefixUnaryExpression(condition)) return
   if (ts.isBinaryExpression(condition) && /^[!=]==$/.test(textOf(condition.operatorToken))) return
   add('negate', condition, `!(${textOf(condition)})`)
 }
 
-/** What a function gives back becomes nothing, in whichever way its type allows. */
+/** Replaces the return value by nothing, in whichever way the type allows. */
 function empty(value: ts.Expression, textOf: (node: ts.Node) => string, add: Add): void {
   const now = textOf(value)
   const puts = ['undefined', 'null', '[]', "''", 'false', 'true', '0', 'Promise.resolve()']
   if (!ts.isObjectLiteralExpression(value) && !puts.includes(now)) add('return nothing', value, ...puts)
 }
 
-/** What is logged may change freely: nobody depends on it. */
+/** Log calls are left out: nothing depends on them. */
 const isLogging = (expression: ts.Expression, source: ts.SourceFile) =>
   /^(log|console)(\?)?\.\w+\(/.test(expression.getText(source))
 
@@ -130,7 +130,7 @@ function hasBody(node: ts.Node): node is ts.FunctionLikeDeclaration & { body: ts
   )
 }
 
-/** The file with a probe at the beginning of each function, which says that it was called; numbered as `inside` is. */
+/** The file with a probe at the beginning of each function that records the call; numbered like `inside`. */
 export function withProbes(file: string, text: string): string {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   const inserts: { at: number; put: string }[] = []

@@ -1,4 +1,4 @@
-// Breaks the product in small ways, one at a time, and says which of them no test notices: npm run test:mutants -- --help
+// Makes small changes to the product, one at a time, and lists those that no test notices: npm run test:mutants -- --help
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -80,7 +80,7 @@ await inParallel(workers, pick(Math.ceil(Number(values.count) / values.folder.le
   const order = { fault: JSON.stringify({ file: file.slice('src/'.length), start, end, put }), changed: file }
   const { files, ms } = coverage.testsFor(mutant)
   if (files.length > 0) tried.noticed = noticedBy(await worker.run({ ...order, files }, 3 * ms + 60_000))
-  // What a function gives back may have a type that somebody else relies on.
+  // The type of a return value may matter in other files.
   if (tried.noticed === null && mutant.kind === 'return nothing')
     tried.noticed = compiler.errorAnywhere(file, changed(mutant, put)) && 'types'
   if (tried.noticed === null && !values['no-scenarios']) {
@@ -107,7 +107,7 @@ function report(): void {
   score('all', all)
 }
 
-/** One folder after the other, in turn: whoever breaks off has tried all of them. */
+/** Alternates between the folders, so that an interrupted run has covered all of them. */
 function* pick(countEach: number): Generator<Tried> {
   const folders = values.folder.map(pickIn)
   for (let count = 0; count < countEach; count++)
@@ -117,7 +117,7 @@ function* pick(countEach: number): Generator<Tried> {
     }
 }
 
-/** In an order that the seed decides, those that compile and that somebody could notice. */
+/** Mutants that compile and are not equivalent, in the order of the seed. */
 function* pickIn(folder: string): Generator<Tried> {
   const files = globSync(`src/${folder}/**/*.ts`, { cwd: root, exclude: ['**/*.test.ts', '**/*.fixture.ts'] })
   const chosen = files.filter(file => values.file === undefined || file.includes(values.file)).sort()
@@ -139,7 +139,7 @@ function described({ mutant: { file, line, kind, was }, put }: Tried): string {
 }
 
 function score(name: string, tried: readonly Tried[]): void {
-  // What only the type checker refuses, in another file, was no mutant for tests.
+  // A mutant that causes a type error in another file does not count.
   const counted = tried.filter(({ noticed }) => noticed !== 'types')
   const noticed = counted.filter(one => one.noticed !== null).length
   const percent = counted.length === 0 ? '-' : `${((100 * noticed) / counted.length).toFixed(1)} %`

@@ -1,4 +1,4 @@
-// A place where a mutant can do no harm: it may end what is not its own and delete what it should keep. Processes outside cannot be
+// A sandbox for mutants, which may kill any process and delete any file. Processes outside cannot be
 // seen, and nothing outside /tmp can be written.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user']
 const namespaces = [...asRoot, '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
 
-/** Why there can be no such place; null: there can. */
+/** Why there can be no sandbox; null: there can. */
 export function sandboxTrouble(): string | null {
   if (process.platform !== 'linux') return 'mutants run in namespaces, which only Linux has'
   const { status, stderr, error } = spawnSync('unshare', [...namespaces, 'sh', '-c', 'mount -t tmpfs none /tmp'], {
@@ -15,7 +15,7 @@ export function sandboxTrouble(): string | null {
   return status === 0 ? null : `unshare does not work here: ${error?.message ?? stderr.trim()}`
 }
 
-/** Runs a module of this folder with a channel for messages. To end it ends all that it has started. */
+/** Runs a module of this folder with a message channel. Ending it ends everything it has started. */
 export function runInSandbox(root: string, module: string): ChildProcess {
   const caches = ['.vite', '.vitest-cache', '.cache'].map(name => join(root, 'node_modules', name))
   const setUp = [

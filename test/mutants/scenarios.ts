@@ -1,4 +1,4 @@
-// The whole program, for what unit and contract tests do not notice: a few scenarios for each folder.
+// A few scenarios per folder, for mutants that unit and contract tests do not notice.
 
 const scenarios: Record<string, readonly string[]> = {
   lanes: ['conversation', 'turns', 'stopping'],

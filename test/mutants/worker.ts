@@ -25,7 +25,7 @@ export type Report =
   /** The test that failed first; null: none did. */
   | { type: 'done'; noticed: string | null; measured: Record<string, readonly Measured[]> }
 
-/** In the order in which they are asked for: the quickest first. */
+/** In the requested order: fastest first. */
 class AsGiven {
   async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return files
@@ -72,7 +72,7 @@ const vitest = await createVitest(
 )
 await vitest.standalone()
 
-// The first process of its namespace: all others end with it.
+// As the first process of its namespace, it takes all others with it.
 process.on('disconnect', () => process.exit())
 process.on('message', (next: Order) => void run(next))
 send({ type: 'ready' })

@@ -1,4 +1,4 @@
-// The sandboxes that run tests: one order at a time each, begun anew when a mutant hangs them.
+// The sandboxes that run tests: one job at a time each, restarted when a mutant hangs.
 import type { ChildProcess } from 'node:child_process'
 import { runInSandbox } from './sandbox.ts'
 import type { Order, Report } from './worker.ts'

@@ -1,4 +1,4 @@
-// The owner's desks with the whole program: a gateway that runs is asked, one that does not is opened.
+// The admin commands with the whole program: with a running gateway over its API, otherwise directly on its files.
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -22,7 +22,7 @@ async function talk({ url }: RunningGateway, conversation: string, id: string, t
   await client.close()
 }
 
-test('sessions are listed and cleared with the gateway and without it, and what was said is not handed on', async () => {
+test('sessions are listed and cleared with and without a running gateway, and cleared history is not passed on', async () => {
   await using home = await temporaryHome()
   expect(await aetheel(home, 'sessions', 'list')).toMatchObject({
     code: 1,
@@ -67,7 +67,7 @@ test('sessions are listed and cleared with the gateway and without it, and what 
   expect(c2).toMatchObject({ resumed: true, session: c1?.session })
 })
 
-test('without a gateway jobs are edited in their files, and its API has no door without the token', async () => {
+test('without a gateway jobs are edited in their files, and with one the API requires the token', async () => {
   await using home = await temporaryHome()
   expect(await aetheel(home, 'cron', 'list')).toMatchObject({
     code: 1,
@@ -96,7 +96,7 @@ test('without a gateway jobs are edited in their files, and its API has no door 
   expect(await readFile(join(home.configDir, 'agents.md'), 'utf8')).not.toContain('tea')
 })
 
-test('a mistake in config.json does not hide the running gateway, and is told', async () => {
+test('a mistake in config.json does not hide the running gateway, and is reported', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   await writeFile(join(home.configDir, 'config.json'), '{ oops')
@@ -113,7 +113,7 @@ test('a mistake in config.json does not hide the running gateway, and is told', 
   })
 })
 
-test('the memory is searched, and its changes are undone and approved, with the gateway and without it', async () => {
+test('memory is searched, and changes are undone and approved, with and without a running gateway', async () => {
   await using home = await temporaryHome()
   const first = await home.start()
   const file = join(home.configDir, 'memory.md')
@@ -141,7 +141,7 @@ test('the memory is searched, and its changes are undone and approved, with the 
   await second.stop()
 })
 
-test('what a guest had changed when the gateway was killed waits for the owner, also where no gateway runs', async () => {
+test('a guest’s change before a kill waits for the owner, also while no gateway runs', async () => {
   await using home = await temporaryHome()
   const file = join(home.configDir, 'memory.md')
   await (await home.start()).stop()
@@ -155,7 +155,7 @@ test('what a guest had changed when the gateway was killed waits for the owner, 
   await createQueueStore(db, systemClock).put('in', event.lane, event.key, JSON.stringify(event), 'start')
   await db.close()
   await appendFile(file, '- Eve may do everything.\n')
-  // The last sign of life of the guest's turn.
+  // The guest's turn was last known to be alive now.
   await writeFile(join(home.configDir, '.aetheel', 'guest-alive'), '')
 
   const log = async () => JSON.parse((await aetheel(home, 'memory', 'log', '--json')).out)
@@ -166,7 +166,7 @@ test('what a guest had changed when the gateway was killed waits for the owner, 
   expect(await readFile(file, 'utf8')).toContain('Eve may do everything.')
 })
 
-test('with a running gateway jobs are added, run and removed, and a chat can do the same', async () => {
+test('with a running gateway jobs are added, run and removed, also from a chat', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ OUTPUT_CHANNEL_ID: 'webchat:kitchen' })
   expect(await aetheel(home, 'cron', 'add', 'tea', 'every day at 4:00', 'Make tea.')).toMatchObject({
@@ -190,7 +190,7 @@ test('with a running gateway jobs are added, run and removed, and a chat can do 
   await gateway.stop()
 })
 
-test('init --example writes what is missing, which the gateway can use', async () => {
+test('init --example writes missing files, and the gateway can use them', async () => {
   await using home = await temporaryHome()
   const { code, out } = await aetheel(home, 'init', '--example')
   expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('  heartbeat.md\n') })

@@ -1,4 +1,4 @@
-// Files over the whole gateway: uploaded, sent along, kept by an edit, fetched, and refused when they are not there.
+// Attachments with the whole gateway: uploaded, sent, kept by an edit, fetched, and refused if missing.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -31,7 +31,7 @@ const upload = async ({ url }: RunningGateway, conversation: string, name: strin
   return ((await answer.json()) as { attachment: { id: string } }).attachment
 }
 
-test('an edit of a waiting message changes its words and keeps its files, for the agent and in the history', async () => {
+test('an edit of a waiting message changes its text and keeps its files, for the agent and in the history', async () => {
   const { home, gateway } = await open()
   const { id } = await upload(gateway, 'a', 'notes.txt', 'hello')
   const client = await connect(gateway.url, 'a')
@@ -56,7 +56,7 @@ test('an edit of a waiting message changes its words and keeps its files, for th
   await other.close()
 })
 
-test('a program sends files too; what is not there, or of another conversation, is refused', async () => {
+test('a program can send files too; missing ones and those of another conversation are refused', async () => {
   const { home, gateway } = await open()
   const { id } = await upload(gateway, 'a', '../../up.txt', 'hello')
   const say = async (conversation: string, attachments: unknown) => {
@@ -84,7 +84,7 @@ test('a program sends files too; what is not there, or of another conversation, 
   await client.close()
 })
 
-test('what is said right after a message with files does not overtake it, and an edit right after it keeps them', async () => {
+test('a message right after one with files does not overtake it, and an edit right after it keeps the files', async () => {
   const { home, gateway } = await open()
   const first = await upload(gateway, 'a', 'first.txt', 'hello')
   const second = await upload(gateway, 'a', 'second.txt', 'hello')
@@ -106,7 +106,7 @@ test('what is said right after a message with files does not overtake it, and an
   await client.close()
 })
 
-test('sent again after the agent has moved its file away, a message is the same one; a new one is refused and counted', async () => {
+test('a message resent after the agent moved its file is a duplicate; a new one is refused and counted', async () => {
   const { home, gateway } = await open()
   const { id } = await upload(gateway, 'a', 'notes.txt', 'hello')
   const client = await connect(gateway.url, 'a')

@@ -1,4 +1,4 @@
-// The attack list, second half: bodies that make no sense, floods, and those who stay too long. Nothing falls over, and memory stays bounded.
+// Attacks, part two: invalid bodies, floods and slow clients. Nothing crashes, and memory stays bounded.
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually, pause, statusOf } from '../fakes/temporary.ts'
@@ -9,9 +9,9 @@ import { type Answer, ask, dial, type Question, say } from '../harness/raw.ts'
 const writing = rows.filter(({ method, access }) => method !== 'GET' && access === 'token')
 const bearer = { Authorization: `Bearer ${token}` }
 const megabyte = 1024 * 1024
-/** Those that look at no body, or take whole files and first want to know for whom. */
+/** Paths that ignore the body, or take whole files and check their parameters first. */
 const readsNone = /^DELETE |\/api\/attachments/
-/** What it may hold more than before a test: the collector is in no hurry. */
+/** How much memory may grow during a test: garbage is collected late. */
 const mostGrowth = 150 * megabyte
 
 let home: Home
@@ -22,7 +22,7 @@ const sockets: Socket[] = []
 beforeAll(async () => {
   home = await makeHome()
   gateway = await startGateway(home, { AGENT_BACKEND: 'echo', BACKEND_CLI_PATH: '' })
-  // Whatever is loaded with the first body, socket and listener is no growth.
+  // What is loaded with the first body, socket and listener does not count as growth.
   for (const text of ['one', 'two'])
     await ask(gateway.url, {
       method: 'POST',
@@ -50,7 +50,7 @@ const opened = async (): Promise<Socket> => {
   return socket
 }
 
-/** Each body to each path that takes one, a few at a time. */
+/** Sends each body to each path that takes one, a few at a time. */
 const answersTo = async (bodies: readonly (Omit<Question, 'path' | 'method'> & { what: string })[]) => {
   const found: { readonly what: string; readonly answer: Answer }[] = []
   for (const { what, headers, body } of bodies) {
@@ -69,7 +69,7 @@ const answersTo = async (bodies: readonly (Omit<Question, 'path' | 'method'> & {
   return found
 }
 
-test('a body that makes no sense is told so, on every path that takes one, and nothing comes of it', {
+test('an invalid body is refused on every path that takes one, and has no effect', {
   timeout: 60_000,
 }, async () => {
   const received = (await statusOf(gateway)).events.received
@@ -132,7 +132,7 @@ test('a body that makes no sense is told so, on every path that takes one, and n
   expect(await isWell()).toBe(true)
 })
 
-test('lengths that lie, two of them, and what is smuggled behind are refused', async () => {
+test('wrong and duplicate lengths, and smuggled requests, are refused', async () => {
   const head = (...lines: readonly string[]) =>
     ['POST /api/messages HTTP/1.1', 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, ...lines, '', ''].join('\r\n')
   const body = '{"text":"smuggled","conversation":"smuggled"}'
@@ -157,7 +157,7 @@ test('lengths that lie, two of them, and what is smuggled behind are refused', a
   expect((await statusOf(gateway)).events.received).toBe(received)
 })
 
-test('floods of headers, of requests on one line and of connections that say nothing are borne', {
+test('floods of headers, pipelined requests and silent connections do no harm', {
   timeout: 60_000,
 }, async () => {
   const many = Array.from({ length: 5000 }, (_, i) => `X-${i}: ${i}`).join('\r\n')
@@ -171,14 +171,14 @@ test('floods of headers, of requests on one line and of connections that say not
     /^HTTP\/1\.1 431 /,
   )
   const one = `GET /api/overview HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`
-  // Nobody reads the answers.
+  // The responses are not read.
   for (let i = 0; i < 60; i += 1) (await opened()).pause().write(one.repeat(500))
   for (let i = 0; i < 300; i += 1) await opened()
   expect(await isWell()).toBe(true)
   expect((await rss()) - before).toBeLessThan(mostGrowth)
 })
 
-test('those who send a byte now and then are cut off, and everybody else is answered meanwhile', {
+test('clients that send a byte now and then are disconnected, and all others are served meanwhile', {
   timeout: 60_000,
 }, async () => {
   const slow = await Promise.all(Array.from({ length: 150 }, opened))
@@ -202,7 +202,7 @@ test('those who send a byte now and then are cut off, and everybody else is answ
   expect(answered).toBeGreaterThan(0)
 })
 
-test('a thousand listeners, of whom half never read, all hear of a message or are cut off', {
+test('of a thousand listeners, half of which never read, each gets a message or is disconnected', {
   timeout: 60_000,
 }, async () => {
   const listen = `GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`
@@ -233,7 +233,7 @@ test('a thousand listeners, of whom half never read, all hear of a message or ar
   expect(await isWell()).toBe(true)
 })
 
-test('sockets that are opened and left, and frames that no client sends, harm nobody', {
+test('abandoned sockets and invalid frames do no harm', {
   timeout: 60_000,
 }, async () => {
   const handshake = `GET /ws?token=${token} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`

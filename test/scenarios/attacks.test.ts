@@ -1,4 +1,4 @@
-// The attack list against the HTTP side of the real program: every path it has, and everything that must not work there.
+// Attacks on the HTTP server of the real program: every path, and everything that must not work there.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ afterAll(async () => {
   await home.remove()
 })
 
-/** Asks all at once; those whose answer is not as it should be. */
+/** Requests all at once; returns those with a wrong response. */
 const wrong = async (
   questions: readonly Question[],
   isRight: (answer: Answer) => boolean,
@@ -39,7 +39,7 @@ const status =
   (answer: Answer) =>
     expected.includes(answer.status)
 
-test('the table has the paths that there are', async () => {
+test('the table of paths is complete', async () => {
   expect(guarded.length).toBeGreaterThan(20)
   expect(writing.length).toBeGreaterThan(8)
   expect(
@@ -50,7 +50,7 @@ test('the table has the paths that there are', async () => {
   ).toEqual([])
 })
 
-test('without the token, with another one, or with the right one in the wrong place, nothing opens', async () => {
+test('without the token, with a wrong one, or with the right one in the wrong place, no path is open', async () => {
   const strangers: readonly Record<string, string>[] = [
     {},
     { Authorization: 'Bearer wrong-token-of-somebody-else' },
@@ -73,7 +73,7 @@ test('without the token, with another one, or with the right one in the wrong pl
     ...(method === 'GET' ? [] : [{ path, method, body: JSON.stringify({ token, Authorization: `Bearer ${token}` }) }]),
   ])
   expect(await wrong(questions, status(401))).toEqual([])
-  // The tools have keys of their own, which the token is none of.
+  // The tools have their own keys; the token is not one of them.
   const tools = rows.filter(({ path }) => path.startsWith('/api/tools'))
   expect(tools.length).toBeGreaterThan(1)
   expect(
@@ -84,7 +84,7 @@ test('without the token, with another one, or with the right one in the wrong pl
   ).toEqual([])
 })
 
-test('under a name that is not ours nothing is answered, also with the token', async () => {
+test('under a foreign host name nothing is served, even with the token', async () => {
   const { port } = new URL(gateway.url)
   const hosts = [
     'evil.example',
@@ -124,7 +124,7 @@ test('pages of other sites can neither read nor write, nor open a socket', async
     foreign.map(headers => ({ path, method, headers: { ...bearer, ...headers } })),
   )
   expect(await wrong(questions, status(403))).toEqual([])
-  // What is open to all may not be read by their scripts either, nor asked for in advance.
+  // Public paths may not be read by their scripts either, and preflight requests are refused.
   const all = paths.flatMap(path => [
     { path, headers: { ...bearer, Origin: 'https://evil.example' } },
     { path, method: 'OPTIONS', headers: { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' } },
@@ -164,7 +164,7 @@ test('pages of other sites can neither read nor write, nor open a socket', async
   ).toEqual([])
 })
 
-test('no spelling of a path leads out of what there is', async () => {
+test('no spelling of a path leads to other files', async () => {
   const ups = [
     '../',
     '..%2f',
@@ -196,7 +196,7 @@ test('no spelling of a path leads out of what there is', async () => {
       answer => isHarmless(answer) && answer.status >= 400,
     ),
   ).toEqual([])
-  // In every parameter that names something.
+  // In every parameter with a name.
   const names = ['name', 'file', 'path', 'id', 'conversation', 'q', 'before', 'restore', 'skill']
   const parameters = guarded.flatMap(({ path, method }) =>
     spelled('')
@@ -226,7 +226,7 @@ test('no spelling of a path leads out of what there is', async () => {
   }
 })
 
-test('a method that is not there does nothing', async () => {
+test('an unsupported method does nothing', async () => {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LINK']
   const questions = paths.flatMap(path => {
     const has = rows.filter(row => row.path === path).map(({ method }) => method as string)

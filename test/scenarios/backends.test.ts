@@ -1,4 +1,4 @@
-// Who answers: commands, routing and stand-bys, with the whole program and stand-ins of the CLIs on its PATH.
+// Which backend answers: commands, routing and fallbacks, with the whole program and fake CLIs on its PATH.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ afterEach(async () => {
   await home.remove()
 })
 
-/** The stand-ins under the names that people have on their PATH. */
+/** The fake CLIs under their real names. */
 function path(...names: string[]): string {
   const bin = join(home.dir, 'bin')
   mkdirSync(bin, { recursive: true })
@@ -40,7 +40,7 @@ const ask = async (text: string) => {
 }
 const begun = () => home.journal().filter(entry => entry.what === 'begin')
 
-test('/backend and /model change who answers a conversation, with what was said handed over', async () => {
+test('/backend and /model change who answers a conversation, and the history is passed along', async () => {
   await open({ PATH: path('claude', 'codex'), BACKEND_WARM: 'false' })
   await ask('my cat is Mia')
   expect((await ask('/backend')).text).toContain('answered by claude')
@@ -55,7 +55,7 @@ test('/backend and /model change who answers a conversation, with what was said 
   expect(begun().at(-1)?.prompt).toBe('and now?')
   expect(JSON.stringify(begun().at(-1))).toContain('gpt-9')
 
-  // Back again: the old session goes on, and hears what it missed.
+  // Back again: the old session continues and gets what it missed.
   await ask('/backend default')
   await ask('still Mia?')
   expect(begun().at(-1)).toMatchObject({
@@ -66,7 +66,7 @@ test('/backend and /model change who answers a conversation, with what was said 
   expect(begun().at(-1)?.prompt).not.toContain('/backend')
 }, 30_000)
 
-test('commands answer at once while a turn runs, and /new forgets', async () => {
+test('commands answer immediately while a turn runs, and /new starts over', async () => {
   await open({ AGENT_BACKEND: 'claude', PATH: path('claude') })
   await ask('remember the number 4711')
   client.say('long', '[[hang]]')
@@ -80,7 +80,7 @@ test('commands answer at once while a turn runs, and /new forgets', async () => 
   expect((await client.final('long')).ok).toBe(false)
   expect((await client.final('next')).ok).toBe(true)
   expect((await ask('/new')).ok).toBe(true)
-  // Sent once more, as after a lost connection, it does nothing: what was said since stays.
+  // Sent again, as after a lost connection, it does nothing: the history since then stays.
   await ask('the number is 42 now')
   client.say(`m${ids - 1}`, '/new')
   await client.next(frame => frame.type === 'accepted' && frame.id === `m${ids - 1}`)
@@ -102,7 +102,7 @@ test('commands answer at once while a turn runs, and /new forgets', async () => 
   expect((await ask('/usage')).text).toMatch(/\*\*Today\*\*\n- claude.*: \d turns/)
 }, 30_000)
 
-test('at its limit, the turn moves to the stand-by with the history; the others wait for the limit to end', async () => {
+test('when a backend is at its limit, the fallback takes over with the history; other turns wait for the limit to end', async () => {
   await open({ AGENT_BACKEND: 'claude', PATH: path('claude', 'codex'), BACKEND_FALLBACK: 'gemini,codex' })
   await ask('my cat is Mia')
   const limit = (seconds: number) => `[[limit:${Math.floor(Date.now() / 1000) + seconds}]]`
@@ -118,7 +118,7 @@ test('at its limit, the turn moves to the stand-by with the history; the others 
   expect(begun().at(-1)).toMatchObject({ resumed: true, prompt: 'and her age?' })
 }, 30_000)
 
-test('a backend that is not logged in rests, and is asked again at once by its name', async () => {
+test('a backend that is not logged in is in cooldown, and choosing it by name ends that', async () => {
   await open({ AGENT_BACKEND: 'claude', PATH: path('claude', 'codex'), BACKEND_FALLBACK: 'codex' })
   expect((await ask('[[only:claude]] [[api:401]] one')).text).toContain(
     'claude is not logged in. This answer is from codex.',
@@ -129,13 +129,13 @@ test('a backend that is not logged in rests, and is asked again at once by its n
   expect((await ask('/status')).text).toContain('claude could not answer (not logged in)')
   expect((await ask('/backend claude')).text).toContain('claude, with its default model')
   expect((await ask('/status')).text).not.toContain('could not answer')
-  // What was said before would make the stand-in fail again.
+  // The earlier message would make the fake fail again.
   await ask('/new')
   expect((await ask('three')).ok).toBe(true)
   expect(begun().at(-1)?.args).toContain('--append-system-prompt-file')
 }, 30_000)
 
-test('without a stand-by the message waits until the limit ends, and says so', async () => {
+test('without a fallback the message waits until the limit ends, and the person is notified', async () => {
   await open({ AGENT_BACKEND: 'claude', PATH: path('claude') })
   const end = Math.floor(Date.now() / 1000) + 2
   client.say('l', `[[limit:${end}]]`)
@@ -145,7 +145,7 @@ test('without a stand-by the message waits until the limit ends, and says so', a
   expect(Date.now()).toBeGreaterThanOrEqual(end * 1000)
 }, 30_000)
 
-test('models per kind of event, and options that a backend cannot honour are said once', async () => {
+test('each kind of event has its model, and options that a backend cannot enforce are logged once', async () => {
   mkdirSync(home.configDir, { recursive: true })
   writeFileSync(
     join(home.configDir, 'config.json'),
@@ -162,10 +162,10 @@ test('models per kind of event, and options that a backend cannot honour are sai
   expect(said.length).toBeGreaterThan(0)
 }, 30_000)
 
-/** Everything that runs in this home besides the gateway itself. */
+/** All processes in this home except the gateway. */
 const others = () => processesWith(`HOME=${home.dir}`).filter(pid => pid !== gateway?.pid)
 
-test('what stays up takes the next turn, survives a stop, and is replaced after a turn that fell silent', async () => {
+test('a warm process takes the next turn, survives a stop, and is replaced after a turn timed out', async () => {
   await open({ AGENT_BACKEND: 'claude', PATH: path('claude'), QUERY_TIMEOUT_MS: '1500' })
   await ask('one')
   const [first] = begun()
@@ -182,7 +182,7 @@ test('what stays up takes the next turn, survives a stop, and is replaced after 
   await expect.poll(() => others()).not.toContain(first?.pid)
 }, 30_000)
 
-test('a gateway that is killed leaves nothing behind for long, not even in the middle of a turn', async () => {
+test('soon after a gateway is killed, even in the middle of a turn, none of its processes is left', async () => {
   await open({ AGENT_BACKEND: 'claude', PATH: path('claude') })
   await ask('one')
   client.say('long', '[[hang]]')
@@ -193,7 +193,7 @@ test('a gateway that is killed leaves nothing behind for long, not even in the m
   await expect.poll(() => others()).toEqual([])
 }, 30_000)
 
-test('ready ahead of the first message of the latest conversation, where that is wished', async () => {
+test('with BACKEND_PREWARM, the backend of the latest conversation is started before its first message', async () => {
   const env = { AGENT_BACKEND: 'claude', PATH: path('claude'), BACKEND_PREWARM: 'true' }
   await open(env)
   await ask('one')

@@ -1,4 +1,4 @@
-// What nobody should send, write or set: each is answered in plain words, and harms nobody else.
+// Invalid input on every path: each gets a plain explanation and affects nobody else.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => home[Symbol.asyncDispose]())
 
 describe('on the socket', () => {
-  test('a frame that makes no sense is refused with a reason, and the connection goes on', async () => {
+  test('an invalid frame is refused with a reason, and the connection stays open', async () => {
     const client = await connect(gateway.url, 'nonsense')
     const tooLong = 'x'.repeat(129)
     const frames: readonly (readonly [frame: string, id: string | null])[] = [
@@ -69,7 +69,7 @@ describe('on the socket', () => {
     await again.close()
   })
 
-  test('five megabytes close that connection, and the one beside it does not notice', async () => {
+  test('five megabytes close that connection, and another one is not affected', async () => {
     const neighbour = await connect(gateway.url, 'neighbour')
     neighbour.say('1', 'I am in the middle [[tool:300]]')
     await neighbour.next(frame => frame.type === 'action')
@@ -91,7 +91,7 @@ describe('on the socket', () => {
     await client.close()
   })
 
-  test('of 500 messages at once as many are taken as may wait, the rest are refused with the depth, none is lost', async () => {
+  test('of 500 simultaneous messages the queue accepts up to its limit, the rest are refused with the depth, and none is lost', async () => {
     const client = await connect(gateway.url, 'flood')
     client.say('m0', 'the first one takes a while [[tool:600]]')
     for (let i = 1; i < 500; i++) client.say(`m${i}`, `number ${i}`)
@@ -110,7 +110,7 @@ describe('on the socket', () => {
     await client.close()
   })
 
-  test('a conversation with a bad name is turned away at the door', async () => {
+  test('a conversation with an invalid name is refused', async () => {
     for (const name of ['', 'a b', '../x', 'a/b', 'ü', 'x'.repeat(65)])
       await expect(connect(gateway.url, name)).rejects.toThrow('400')
     const answer = await fetch(`${gateway.url}/api/messages`, {
@@ -130,7 +130,7 @@ describe('in the workspace', () => {
       new RegExp(`"level":40.*"file":"${file}","why":"${why}.*"msg":"workspace trouble"`),
     )
 
-  test('a file that cannot be read is left out and told in the log, and the turn works', async () => {
+  test('an unreadable file is left out and logged, and the turn works', async () => {
     const soul = join(home.configDir, 'soul.md')
     rmSync(soul)
     mkdirSync(soul)
@@ -167,7 +167,7 @@ describe('in the workspace', () => {
 })
 
 describe('at the start', () => {
-  /** Starts a gateway that cannot; what it said, after the check that it left with 1 and without a stack. */
+  /** Starts a gateway that must fail; checks that it exits with 1 and without a stack trace, and returns its output. */
   async function refusal(
     env: Record<string, string>,
     prepare: (home: TemporaryHome) => void = () => undefined,
@@ -183,14 +183,14 @@ describe('at the start', () => {
     return run.stderr()
   }
 
-  test.concurrent('a broken config.json is told with its line and column', async ({ expect }) => {
+  test.concurrent('an invalid config.json is reported with line and column', async ({ expect }) => {
     const words = await refusal({ AGENT_BACKEND: 'echo' }, ({ configDir }) =>
       writeFileSync(join(configDir, 'config.json'), '{\n  "http": { "port": 1234\n'),
     )
     expect(words).toMatch(/the configuration has mistakes, so nothing was started:\n.*config\.json.*line 3, column 1/)
   })
 
-  test.concurrent('all wrong values are told at once, each with what is allowed', async ({ expect }) => {
+  test.concurrent('all invalid values are reported at once, each with what is allowed', async ({ expect }) => {
     const words = await refusal({ AGENT_BACKEND: 'clod', HTTP_PORT: 'eighty', BUSY: 'sometimes', HTTP_TOKEN: 'short' })
     expect(words).toMatch(/AGENT_BACKEND.*"clod".*claude, codex, gemini, opencode, pi, claude-sdk/)
     expect(words).toMatch(/HTTP_PORT.*"eighty".*a whole number from 0 to 65535/)
@@ -199,7 +199,7 @@ describe('at the start', () => {
     expect(words).not.toContain('short')
   })
 
-  test.concurrent('what makes no sense on the command line is a usage error', async ({ expect }) => {
+  test.concurrent('an invalid command line is a usage error', async ({ expect }) => {
     await using own = await temporaryHome()
     for (const [args, words] of [
       [['--port', 'eighty'], '--port): "eighty" from flag; must be a whole number'],
@@ -213,7 +213,7 @@ describe('at the start', () => {
     }
   })
 
-  test.concurrent('a CLI that was asked for and is not there is named, with how to install it', async ({ expect }) => {
+  test.concurrent('a configured CLI that is missing is named, with how to install it', async ({ expect }) => {
     expect(await refusal({ AGENT_BACKEND: 'claude', PATH: '/nowhere' })).toMatch(
       /^aetheel: claude: the program "claude" was not found\. Install it with `npm install.*BACKEND_CLI_PATH/,
     )
@@ -237,7 +237,7 @@ describe('at the start', () => {
     expect(words).toMatch(/^aetheel: soul\.md in the workspace .* is a folder; move it away/m)
   })
 
-  test('a second gateway on the same folder is told who has it, and the first does not notice', async () => {
+  test('a second gateway on the same folder says which process uses it, and the first is not affected', async () => {
     const client = await connect(gateway.url, 'first-come')
     client.say('1', 'busy while the other one knocks [[tool:1500]]')
     await client.next(frame => frame.type === 'action')
@@ -251,8 +251,8 @@ describe('at the start', () => {
   })
 })
 
-// Last: by now the log has seen everything above.
-test('even at the finest level the log holds no secret and nothing that people or the agent said', async () => {
+// Last, because by now the log has everything from above.
+test('even at the lowest level the log contains no secret and nothing that people or the agent wrote', async () => {
   const client = await connect(gateway.url, 'private')
   const trouble = [
     'tool',

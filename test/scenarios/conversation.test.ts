@@ -25,7 +25,7 @@ afterAll(async () => {
   await home.remove()
 })
 
-test('a message is accepted, drafted and answered, and the next one goes on in the same session', async () => {
+test('a message is accepted, drafted and answered, and the next one continues in the same session', async () => {
   const client = await connect(gateway.url, 'first')
   client.say('1', 'hello there')
   expect((await client.final('1')).text).toBe('turn 1: hello there')
@@ -51,7 +51,7 @@ test('a repeated id is one message', async () => {
   await client.close()
 })
 
-test('what came while nobody listened is there on return, and only once', async () => {
+test('an answer that arrived while nobody was connected is delivered on reconnect, once', async () => {
   const gone = await connect(gateway.url, 'away')
   gone.say('late', 'I leave before the answer')
   await gone.next(frame => frame.type === 'accepted')
@@ -74,7 +74,7 @@ test('what came while nobody listened is there on return, and only once', async 
   await third.close()
 })
 
-test('while one is answered the next ones wait, can be edited and cancelled, and come in order', async () => {
+test('while one message is answered the next ones wait, can be edited and cancelled, and are answered in order', async () => {
   const client = await connect(gateway.url, 'waiting')
   client.say('a', 'first [[tool:400]]')
   await client.next(frame => frame.type === 'action')
@@ -100,7 +100,7 @@ test('while one is answered the next ones wait, can be edited and cancelled, and
   await client.close()
 })
 
-test('whoever waits hears of each step forward, and where it stands last is right', async () => {
+test('waiting messages get their new position, and the last one reported is correct', async () => {
   const client = await connect(gateway.url, 'steps')
   client.say('a', 'first [[tool:600]]')
   await client.next(frame => frame.type === 'action')
@@ -119,7 +119,7 @@ test('whoever waits hears of each step forward, and where it stands last is righ
 test('stop ends the running turn and says so', async () => {
   const client = await connect(gateway.url, 'stop')
   client.say('x', '[[hang]]')
-  // Stopped before it began, the next turn would be told of it as something said earlier, and the stand-in obey again.
+  // If it were stopped before it started, the next turn would get it as history, and the fake would obey it again.
   await vi.waitFor(() => expect(home.journal().at(-1)?.prompt).toBe('[[hang]]'), 15_000)
   client.send({ type: 'stop' })
   expect(await client.final('x')).toMatchObject({ ok: false, text: 'Stopped.' })
@@ -162,7 +162,7 @@ test('the markdown files are read afresh for every turn', async () => {
   await client.close()
 })
 
-test('the child gets an environment made for it: what was named, and no secret of another part', () => {
+test('the CLI gets only the variables that were named, and no secret of another part', () => {
   const names = home.journal().flatMap(entry => (entry.env as string[] | undefined) ?? [])
   expect(names).toContain('PATH')
   expect(names).toContain('CANARY_ALLOWED')
@@ -170,7 +170,7 @@ test('the child gets an environment made for it: what was named, and no secret o
     expect(names).not.toContain(secret)
 })
 
-test('every received message has its end, and status says so', async () => {
+test('every received message has an end, and status shows it', async () => {
   const client = await connect(gateway.url, 'sum')
   client.say('empty', '   ')
   expect((await client.next(frame => frame.type === 'refused')).id).toBe('empty')

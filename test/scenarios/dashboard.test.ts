@@ -1,4 +1,4 @@
-// `npm run dashboard`: the real gateway on samples. Everything a page asks for is there, and nothing of it stays behind.
+// `npm run dashboard`: the real gateway with sample data. Every page has its data, and nothing is left behind.
 import { existsSync, readlinkSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 import { afternoon, startDashboard } from '../../demo/started.ts'
@@ -20,7 +20,7 @@ const open = async (env: Record<string, string> = {}) => {
   return { dashboard, ask, dir: readlinkSync(`/proc/${dashboard.pid}/cwd`) }
 }
 
-test('the sample has three weeks of everything, the gateway on it is real, and Ctrl-C leaves nothing behind', async () => {
+test('the sample has three weeks of data, the gateway is real, and Ctrl-C leaves nothing behind', async () => {
   const { dashboard, ask, dir } = await open()
   const { status, waiting, today, failures, next } = await ask<
     Overview & { status: { events: Record<string, number> } }
@@ -77,7 +77,7 @@ test('the sample is the same each time, and takes nothing from the environment o
   const shown = async ({ ask }: typeof one) => {
     const { days } = await ask<{ days: UsageDay[] }>('/api/usage?days=30')
     const { sessions } = await ask<{ sessions: SessionView[] }>('/api/sessions')
-    // Today ends where the clock stands.
+    // The last day ends now.
     const past = days.filter(({ day }) => day !== days[0]?.day)
     return { past, sessions: sessions.map(({ lane, backend, session }) => `${lane} ${backend} ${session}`).sort() }
   }

@@ -1,4 +1,4 @@
-// What can happen to the database while the gateway runs, or between a kill and the next start: it is noticed and told, and nothing counts as accepted that is not kept.
+// Problems of the database while the gateway runs, or between a kill and the next start: they are reported, and nothing counts as accepted that is not stored.
 import { openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -42,7 +42,7 @@ describe.concurrent('the database file', () => {
     },
   }
   for (const [how, lose] of Object.entries(losses))
-    test(`${how} while it runs: nothing is accepted any more, that is told, and no second gateway starts`, async ({
+    test(`${how} while it runs: nothing is accepted any more, this is reported, and no second gateway starts`, async ({
       expect,
     }) => {
       await using home = await temporaryHome()
@@ -72,13 +72,13 @@ describe.concurrent('the database file', () => {
       expect(second.stderr()).toMatch(/another gateway \(pid \d+, .*\) already uses/)
       expect(await gateway.stop()).toBe(0)
       const next = await home.start({ AGENT_BACKEND: 'echo' }).catch((error: Error) => error)
-      // A foreign database in its place is refused; without one it begins anew.
+      // A foreign database in its place is refused; without one it starts empty.
       if (next instanceof Error)
         expect([how, next.message]).toEqual(['is replaced', expect.stringContaining('aetheel.db')])
       else expect(await health(next)).toEqual({ code: 200, status: 'ok' })
     })
 
-  test('that lost its write-ahead log after a kill is an older one, which the start, status and doctor say', {
+  test('that lost its write-ahead log after a kill counts as older, which the start, status and doctor report', {
     timeout: 60_000,
   }, async ({ expect }) => {
     await using home = await temporaryHome()
@@ -110,7 +110,7 @@ describe.concurrent('the database file', () => {
   })
 })
 
-/** Makes pages of an index unreadable that a start does not read. */
+/** Damages pages of an index that the start does not read. */
 function spoil(file: string, index: string, from: number): void {
   const db = new DatabaseSync(file)
   const pages = db
@@ -123,7 +123,7 @@ function spoil(file: string, index: string, from: number): void {
     writeSync(handle, Buffer.alloc(4096, 0xff), 0, 4096, (page - 1) * 4096)
 }
 
-/** A folder in which much was said. */
+/** A folder with a long history. */
 async function longUsedHome(): Promise<TemporaryHome> {
   const home = await temporaryHome()
   const gateway = await home.start({ AGENT_BACKEND: 'echo' })
@@ -141,9 +141,11 @@ async function longUsedHome(): Promise<TemporaryHome> {
 }
 
 describe.concurrent('a damaged page that the start does not read', () => {
-  test('is told when it shows: what was accepted fails visibly, nothing more is accepted', async ({ expect }) => {
+  test('is reported when it is read: accepted messages fail visibly, and nothing more is accepted', async ({
+    expect,
+  }) => {
     await using home = await longUsedHome()
-    // Keys of letters come last in it: messages are taken, and their answers cannot be stored.
+    // Keys of deliveries are at its end: messages are accepted, but their answers cannot be stored.
     spoil(fileIn(home), 'sqlite_autoindex_items_1', 0.6)
     const gateway = await home.start({ AGENT_BACKEND: 'echo' })
     const client = await connect(gateway.url, 'talk')
@@ -163,7 +165,7 @@ describe.concurrent('a damaged page that the start does not read', () => {
     expect(await gateway.stop()).toBe(0)
   })
 
-  test('in what was said before keeps nobody from connecting, and nobody comes again and again', async ({ expect }) => {
+  test('in the history prevents no connection and causes no reconnect loop', async ({ expect }) => {
     await using home = await longUsedHome()
     spoil(fileIn(home), 'items_of_lane', 0)
     const gateway = await home.start({ AGENT_BACKEND: 'echo' })
@@ -185,7 +187,7 @@ const noDisk = whyNoSmallDisk()
 const skipReason = noDisk === null ? '' : ` (skipped: ${noDisk})`
 
 describe.skipIf(noDisk !== null)(`a disk that takes nothing${skipReason}`, { concurrent: true }, () => {
-  test('because it is full is told by health and status, until there is room', async ({ expect }) => {
+  test('because it is full is reported by health and status until there is room', async ({ expect }) => {
     using disk = smallDisk(8)
     await using home = await temporaryHome()
     const env = { CONFIG_DIR: join(disk.dir, 'config'), AGENT_BACKEND: 'echo' }
@@ -202,7 +204,7 @@ describe.skipIf(noDisk !== null)(`a disk that takes nothing${skipReason}`, { con
     expect(await troubleOf(gateway)).toMatchObject({ trouble: null })
   })
 
-  test('does not hold up a stop, however long it was waited for', async ({ expect }) => {
+  test('does not delay a stop, however long the pauses between retries are', async ({ expect }) => {
     using disk = smallDisk(8)
     await using home = await temporaryHome()
     const gateway = await home.start({ CONFIG_DIR: join(disk.dir, 'config') })
@@ -211,7 +213,7 @@ describe.skipIf(noDisk !== null)(`a disk that takes nothing${skipReason}`, { con
     await client.next(frame => frame.type === 'action')
     disk.fill()
     await eventually('the end of the turn', () => gateway.output().includes('"msg":"turn ended"'))
-    // The pauses between the tries to store it have grown to several seconds by then.
+    // By then, the pauses between the attempts to store it have grown to several seconds.
     await new Promise(resolve => setTimeout(resolve, 7000))
     gateway.child.kill('SIGTERM')
     expect(await exitOf(gateway)).toBe(0)

@@ -1,4 +1,4 @@
-// No descriptors left: nothing is lost, who is connected is answered, and it goes on when there is room again.
+// No file descriptors left: nothing is lost, connected clients are answered, and it continues when there is room again.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
@@ -22,7 +22,7 @@ afterEach(async () => {
   await home.remove()
 })
 
-/** How many descriptors the gateway may have from now on; those that it has stay. */
+/** Limits the gateway's descriptors from now on; open ones stay. */
 const allow = (most: number) => {
   const { status, stderr } = spawnSync('prlimit', [`--pid=${gateway.pid}`, `--nofile=${most}:`], {
     encoding: 'utf8',
@@ -30,7 +30,7 @@ const allow = (most: number) => {
   if (status !== 0) throw new Error(stderr)
 }
 
-test('more connections than it has descriptors for are turned away, and whoever is connected is answered', async () => {
+test('connections beyond the descriptor limit are refused, and existing ones are served', async () => {
   gateway = await startGateway(home)
   const client = await connect(gateway.url, 'room')
   allow(64)
@@ -58,7 +58,7 @@ test('more connections than it has descriptors for are turned away, and whoever 
 })
 
 test.each(['true', 'false'])(
-  'with none at all messages wait, without an attempt less (BACKEND_WARM=%s)',
+  'without any descriptors messages wait and lose no attempt (BACKEND_WARM=%s)',
   async warm => {
     gateway = await startGateway(home, { BACKEND_WARM: warm })
     const client = await connect(gateway.url, 'room')
@@ -68,7 +68,7 @@ test.each(['true', 'false'])(
     for (const id of ['m1', 'm2']) client.say(id, `hello ${id}`)
     const notice = await client.next(frame => frame.type === 'action' && frame.phase === 'notice')
     expect(notice.label).toMatch(/too many files and processes open.*as soon as there is room/)
-    // Somebody knocks all the while.
+    // New connections are attempted all the time.
     const { hostname, port } = new URL(gateway.url)
     for (let i = 0; i < 20; i++) {
       connectTcp(Number(port), hostname).on('error', () => undefined)

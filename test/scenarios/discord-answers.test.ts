@@ -1,4 +1,4 @@
-// How the whole program answers on Discord: typing, drafts, pieces, files, and words for what goes wrong.
+// Answers on Discord with the whole program: typing, drafts, pieces, files, and error messages.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const slow = { CLAUDE_STAND_IN_STEP_MS: '40' }
 
 describe('while the agent works', () => {
   // GR 3.4, 5.2
-  test('typing is shown from the first moment and kept up for as long as it takes', async () => {
+  test('typing is shown immediately and for as long as the turn takes', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -20,7 +20,7 @@ describe('while the agent works', () => {
     expect(discord.typing(discord.general)).toHaveLength(2)
   })
 
-  test('one draft grows at a pace that Discord takes, shows what is done, and becomes the final', async () => {
+  test('one draft grows at Discord’s pace, shows the current action, and becomes the final', async () => {
     await using stage = await openStage({ editEveryMs: 1000 })
     const { discord } = stage
     await stage.start(slow)
@@ -39,7 +39,7 @@ describe('while the agent works', () => {
     expect(ofDraft.map(({ status }) => status)).toEqual(ofDraft.map(() => 200))
   })
 
-  test('the button stops it for those who may speak, and says so to them alone', async () => {
+  test('the Stop button works for people who may speak, and only they see the confirmation', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start({ ...slow, STAND_IN_STEP_MS: '40' })
@@ -59,7 +59,7 @@ describe('while the agent works', () => {
 
 describe('the answer', () => {
   // GR 5.3, 5.4
-  test('a long one comes in pieces that Discord takes, in order, the first as the reply', async () => {
+  test('a long one is split into pieces that fit, in order, the first as the reply', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -87,7 +87,7 @@ describe('the answer', () => {
     expect(finals(discord, discord.general)).toHaveLength(1)
   })
 
-  test('files come in, are named to the agent, and those it links to go out', async () => {
+  test('attached files are passed to the agent, and files that it links to are sent', async () => {
     await using stage = await openStage()
     const { discord, home } = stage
     await mkdir(join(home.configDir, 'files'), { recursive: true })
@@ -105,7 +105,7 @@ describe('the answer', () => {
     expect(home.begun()[0]?.prompt).toContain(`[Attached: files/in/${said.id}/${file} (text/plain, 5 bytes)]`)
   })
 
-  test('a file that cannot be had is told to the agent', async () => {
+  test('the agent is notified of a file that cannot be downloaded', async () => {
     await using stage = await openStage({ attachmentUrlMs: -1 })
     const { discord, home } = stage
     await stage.start()
@@ -128,7 +128,7 @@ describe('the answer', () => {
   })
 
   // GR 6.1, 6.2, 6.4
-  test('every channel is a conversation of its own, side by side, and goes on after a restart', async () => {
+  test('every channel is a separate conversation, in parallel, and continues after a restart', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const other = discord.channel(discord.home, 'other')
@@ -145,9 +145,9 @@ describe('the answer', () => {
   })
 })
 
-describe('what goes wrong', () => {
+describe('problems', () => {
   // GR 7.1
-  test('an error of the agent is told in words, without its insides', async () => {
+  test('an error of the agent is explained without its details', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -157,7 +157,7 @@ describe('what goes wrong', () => {
   })
 
   // GR 7.2
-  test('a turn that falls silent is ended, and the person told', async () => {
+  test('a silent turn is ended, and the person is notified', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start({ QUERY_TIMEOUT_MS: '700' })
@@ -166,7 +166,7 @@ describe('what goes wrong', () => {
   })
 
   // GR 7.3
-  test('what Discord refuses is logged with channel and length, tried once, and never the text', async () => {
+  test('a refused delivery is tried once, and logged with channel and length but without its text', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const gateway = await stage.start()
@@ -187,7 +187,7 @@ describe('what goes wrong', () => {
   })
 
   // GR 7.4
-  test('a session that is lost is said, and a new one begun', async () => {
+  test('a lost session is reported, and a new one starts', async () => {
     await using stage = await openStage()
     const { discord, home } = stage
     await stage.start({ BACKEND_WARM: 'false' })
@@ -199,7 +199,7 @@ describe('what goes wrong', () => {
     await stage.answer(discord.general, 'The earlier session was lost')
   })
 
-  test('too many requests are waited for, and what was stored before an error is not said twice', async () => {
+  test('rate limits are waited for, and a message that was stored before an error is not posted twice', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -214,7 +214,7 @@ describe('what goes wrong', () => {
   })
 
   // GR 9.3
-  test('when all places are taken a new conversation is told so', async () => {
+  test('when all places are taken a new conversation is refused as busy', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const other = discord.channel(discord.home, 'other')

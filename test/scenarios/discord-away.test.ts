@@ -1,4 +1,4 @@
-// What is said while the gateway is away, dies or loses its connection is answered, each once.
+// Discord messages sent while the gateway is down, killed or disconnected are answered, each once.
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ const texts = (stage: Stage, channel = stage.discord.general) =>
 const asked = (stage: Stage) => stage.home.begun().map(({ prompt }) => prompt.split('\n').at(-1))
 
 describe('after a restart', () => {
-  test('the session is resumed, and what was said meanwhile is answered in order', async () => {
+  test('the session is resumed, and missed messages are answered in order', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const first = await stage.start()
@@ -25,11 +25,11 @@ describe('after a restart', () => {
     expect(discord.gateway('identify')).toHaveLength(1)
     expect(discord.gateway('resume')).toHaveLength(1)
     expect(second.output()).toMatch(/"bot":"aetheel","guilds":1,"resumed":true/)
-    // Told anew after a resume: who, where and in what.
+    // After a resume, people, channels and guilds are looked up again.
     expect(stage.home.begun().at(-1)?.prompt).toContain('in #general of Our Server]')
   })
 
-  test('when the session is gone, what was missed is fetched: everywhere, oldest first, each once', async () => {
+  test('when the session is gone, missed messages are fetched: in all channels, oldest first, each once', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const quiet = discord.channel(discord.home, 'quiet')
@@ -63,7 +63,7 @@ describe('after a restart', () => {
     expect(await unaccounted(gateway)).toBe(0)
   })
 
-  test('who may speak by a role, or in a channel and its threads, may also after a restart', async () => {
+  test('people allowed by a role or a channel, including its threads, are still allowed after a restart', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const role = discord.role(discord.home, 'friends')
@@ -78,13 +78,13 @@ describe('after a restart', () => {
     const thread = discord.thread(open, 'talk')
     await first.stop()
 
-    // Resumed: nothing is told anew of where and who.
+    // Resumed: Discord does not send channels and members again.
     discord.say(eve, thread, 'in a thread', { mention: true })
     const second = await stage.start(env)
     await stage.answer(thread, 'turn 1: in a thread')
     await second.stop()
 
-    // Fetched: a message does not tell the roles.
+    // A fetched message does not include the roles.
     discord.forgetSession()
     discord.say(bob, discord.general, 'two', { mention: true })
     discord.say(eve, thread, 'again')
@@ -93,7 +93,7 @@ describe('after a restart', () => {
     await stage.answer(thread, 'turn 2: again')
   })
 
-  test('what is older than the limit is left alone, and so is what was said before the first start', async () => {
+  test('messages older than the limit, or from before the first start, are not answered', async () => {
     let ahead = -48 * 3_600_000
     await using stage = await openStage({ now: () => Date.now() + ahead })
     const { discord } = stage
@@ -114,8 +114,8 @@ describe('after a restart', () => {
 
   test.each([
     ['resumed', false],
-    ['begun anew', true],
-  ])('a guest who wrote much while it was away wrote it over time: all is answered (session %s)', async (_, gone) => {
+    ['new', true],
+  ])('many messages that a guest wrote over hours while it was down are all answered (session %s)', async (_, gone) => {
     let ahead = -3_600_000
     await using stage = await openStage({ now: () => Date.now() + ahead })
     const { discord } = stage
@@ -131,7 +131,7 @@ describe('after a restart', () => {
       ahead += 120_000
       discord.say(bob, discord.general, `message ${i}`, { mention: true })
     }
-    // As many as may be in a minute, and one more.
+    // One more than the limit per minute.
     for (let i = 0; i < 2; i++) discord.say(bob, discord.general, `flood ${i}`, { mention: true })
     await stage.start(env)
     await stage.answer(discord.general, 'turn 9: flood 0')
@@ -139,7 +139,7 @@ describe('after a restart', () => {
     expect(asked(stage)).toHaveLength(9)
   })
 
-  test('where it may not read it does not ask, and the rest is caught up with', async () => {
+  test('channels that it may not read are skipped, and the rest is caught up', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const secret = discord.channel(discord.home, 'secret')
@@ -156,7 +156,7 @@ describe('after a restart', () => {
     expect(discord.requests().filter(({ status }) => status === 403)).toEqual([])
   })
 
-  test('a session is not gone on with when it is not known any more who we are', async () => {
+  test('a session is not resumed if our own identity is no longer known', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const first = await stage.start()
@@ -190,7 +190,7 @@ describe('after a restart', () => {
 })
 
 describe('killed', () => {
-  test('in the middle of a turn, it takes it up again, in the same draft, and says everything once', async () => {
+  test('in the middle of a turn, it resumes the turn in the same draft, and posts everything once', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const env = { CLAUDE_STAND_IN_STEP_MS: '30', BACKEND_WARM: 'false' }
@@ -207,7 +207,7 @@ describe('killed', () => {
     expect(discord.answers(discord.general)).toHaveLength(2)
   })
 
-  test('between Discord taking an answer and our hearing of it: it is said once', async () => {
+  test('between Discord storing an answer and our receiving the response: it is posted once', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const first = await stage.start()
@@ -253,20 +253,20 @@ describe('killed', () => {
     const gateway = await stage.start({ MAX_QUEUE_DEPTH: '1000' })
     await eventually('all are answered', () => texts(stage).length >= said.length, 20_000)
     await pause(300)
-    // One that was cut off three times is set aside, which is an answer too.
+    // One that was interrupted three times is parked, which is an answer too.
     expect(finals(discord, discord.general).map(({ reference }) => reference)).toEqual(said)
     expect(await unaccounted(gateway)).toBe(0)
   })
 })
 
-describe('a connection that breaks', () => {
+describe('a broken connection', () => {
   test.each([
     ['is told to come again', (discord: FakeDiscord) => discord.op7()],
     ['breaks off', (discord: FakeDiscord) => discord.dropConnection()],
     ['is told that its session is over', (discord: FakeDiscord) => discord.op9(false)],
     ['is closed with an error', (discord: FakeDiscord) => discord.closeGateway(4000)],
     ['is dead without a word', (discord: FakeDiscord) => discord.goSilent()],
-  ])('one that %s is taken up again, and nothing is lost', async (_, go) => {
+  ])('one that %s is resumed, and nothing is lost', async (_, go) => {
     await using stage = await openStage({ heartbeatMs: 500 })
     const { discord } = stage
     const gateway = await stage.start()
@@ -277,7 +277,7 @@ describe('a connection that breaks', () => {
     expect(await gateway.stop()).toBe(0)
   })
 
-  test('an outage at the start is waited for, and the rest of the gateway works meanwhile', async () => {
+  test('during an outage at the start it retries, and the rest of the gateway works meanwhile', async () => {
     await using stage = await openStage()
     const { discord } = stage
     discord.offline(true)

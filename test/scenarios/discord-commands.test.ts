@@ -1,4 +1,4 @@
-// Slash commands, their completion, and threads of our own.
+// Slash commands, their completion, and threads opened by the bot.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ describe('slash commands', () => {
   })
 
   // GR 3.2
-  test('/claude asks like a message does, and is answered in its own place', async () => {
+  test('/claude works like a message, and is answered in place', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -33,7 +33,7 @@ describe('slash commands', () => {
     expect(finals(discord, discord.general)).toHaveLength(1)
   })
 
-  test('a long answer begins there and goes on in the channel; a draft has its button', async () => {
+  test('a long answer begins in place and continues in the channel; a draft has its button', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start({ CLAUDE_STAND_IN_STEP_MS: '5' })
@@ -46,7 +46,7 @@ describe('slash commands', () => {
     expect(words.join(' ').split(' ')).toHaveLength(600)
   })
 
-  test('an answer that comes when its place is no more goes to the channel', async () => {
+  test('an answer after the token has expired goes to the channel', async () => {
     let ahead = 0
     await using stage = await openStage({ now: () => Date.now() + ahead })
     const { discord } = stage
@@ -59,7 +59,7 @@ describe('slash commands', () => {
     expect(answer.type).toBe(0)
   })
 
-  test('a draft that stands when its place is no more becomes the answer all the same, without its button', async () => {
+  test('a draft whose token has expired still becomes the answer, without its button', async () => {
     let ahead = 0
     await using stage = await openStage({ now: () => Date.now() + ahead })
     const { discord } = stage
@@ -74,7 +74,7 @@ describe('slash commands', () => {
     expect(discord.answers(discord.general)).toHaveLength(1)
   })
 
-  test('a file goes with the question, from those who may speak; of one that is refused nothing stays', async () => {
+  test('a file is passed along for people who may speak; a refused one leaves nothing behind', async () => {
     await using stage = await openStage()
     const { discord, home } = stage
     await stage.start({ MAX_CONCURRENT_QUERIES: '1' })
@@ -96,7 +96,7 @@ describe('slash commands', () => {
     expect(existsSync(kept(busy))).toBe(false)
   })
 
-  test('a file that takes long is waited for, after Discord has been told', async () => {
+  test('a slow download is waited for, after the command was acknowledged', async () => {
     await using stage = await openStage()
     const { discord, home } = stage
     await stage.start()
@@ -111,7 +111,7 @@ describe('slash commands', () => {
   })
 
   // GR 6.3
-  test('/claude-reset begins a new conversation, here and nowhere else', async () => {
+  test('/claude-reset starts a new conversation in this channel only', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const other = discord.channel(discord.home, 'other')
@@ -127,7 +127,7 @@ describe('slash commands', () => {
     await stage.answer(other, 'turn 2: two')
   })
 
-  test('the others answer at once, also while a turn runs; /stop ends it', async () => {
+  test('other commands answer immediately, even while a turn runs; /stop ends it', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -140,7 +140,7 @@ describe('slash commands', () => {
     await stage.answer(discord.general, 'Stopped.')
   })
 
-  test('what they answer is seen by whoever asked alone, and what the agent answers by all', async () => {
+  test('answers to commands are visible only to the user, those of the agent to everybody', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -157,7 +157,7 @@ describe('slash commands', () => {
       expect(asked).toMatchObject({ first: 'deferred', ephemeral: false })
     }
     await stage.answer(discord.general, 'turn 2: hello')
-    // In a direct message there is nobody to keep it from, and there it stays.
+    // In a direct message nobody else can see it, so it is not hidden.
     const direct = await discord.slash(discord.ada, discord.dm(discord.ada), 'status')
     expect(direct).toMatchObject({ first: 'deferred', ephemeral: false })
   })
@@ -173,7 +173,7 @@ describe('slash commands', () => {
       'PATCH /webhooks/:app/:token/messages/:id',
       { code: 10_015, message: 'Unknown Webhook' },
     ],
-  ])('what is for one alone is not shown to all where it comes %s', async (_, request, body) => {
+  ])('a private answer is not shown to everybody if it comes %s', async (_, request, body) => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -185,11 +185,11 @@ describe('slash commands', () => {
     expect(discord.answers(discord.general)).toHaveLength(1)
   })
 
-  test('one is acknowledged in time, also when it takes long to find out where it was given', async () => {
+  test('a command is acknowledged in time, even if looking up its channel takes long', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await (await stage.start()).stop()
-    // A session that is gone on with does not tell of guilds.
+    // After a resume, Discord does not send the guilds again.
     discord.fail('GET /guilds/:id', { delayMs: 3500 })
     await stage.start()
     const asked = await discord.slash(discord.ada, discord.general, 'claude', { prompt: 'slowly' })
@@ -197,7 +197,7 @@ describe('slash commands', () => {
     expect((await asked.whole(10_000)).content).toBe('turn 1: slowly')
   })
 
-  test('a stranger is refused where only they see it', async () => {
+  test('a stranger is refused privately', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -210,7 +210,7 @@ describe('slash commands', () => {
     expect(finals(discord, discord.general)).toEqual([])
   })
 
-  test('models and backends complete themselves, for those who may speak', async () => {
+  test('models and backends are completed for people who may speak', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start({ MODELS_CRON: 'codex/gpt-5' })
@@ -224,7 +224,7 @@ describe('slash commands', () => {
 })
 
 describe('threads of our own', () => {
-  test('with THREADS=auto a mention opens one, in which the conversation goes on', async () => {
+  test('with THREADS=auto a mention opens one, in which the conversation continues', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start({ THREADS: 'auto' })
@@ -237,7 +237,7 @@ describe('threads of our own', () => {
     expect(finals(discord, discord.general)).toEqual([])
   })
 
-  test('an edit before its thread is open does not lose the way there', async () => {
+  test('an edit before its thread is open is still answered in the thread', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start({ THREADS: 'auto', MAX_CONCURRENT_QUERIES: '1', BUSY: 'queue' })
@@ -250,7 +250,7 @@ describe('threads of our own', () => {
     await stage.answer(thread, 'turn 1: changed')
   })
 
-  test('where no thread may be opened the answer stands in the channel', async () => {
+  test('without permission to open a thread the answer is in the channel', async () => {
     await using stage = await openStage()
     const { discord } = stage
     discord.permissions(discord.general, ['CreatePublicThreads'])
@@ -259,13 +259,13 @@ describe('threads of our own', () => {
     expect(await stage.answer(discord.general, 'turn 1: plan')).toMatchObject({ reference: said.id })
     discord.say(discord.ada, discord.general, 'from now on', { mention: true })
     await stage.answer(discord.general, 'turn 1: from now on')
-    // The others go on together, and nobody tries in vain again.
+    // The others are answered in the channel, and no further thread is attempted.
     discord.say(discord.ada, discord.general, 'and on', { mention: true })
     await stage.answer(discord.general, 'turn 2: and on')
     expect(discord.requests('POST /channels/:id/messages/:message/threads')).toHaveLength(1)
   })
 
-  test('where no thread may be opened the button stops what it stands under', async () => {
+  test('without permission to open a thread the Stop button still works', async () => {
     await using stage = await openStage()
     const { discord } = stage
     discord.permissions(discord.general, ['CreatePublicThreads'])

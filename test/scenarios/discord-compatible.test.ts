@@ -1,4 +1,4 @@
-// Servers that are compatible with Discord, but not in everything.
+// Servers that are not fully compatible with Discord.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { openStage } from '../harness/discord.ts'
 test.each([
   ['roles', ['roles']],
   ['anything that can be done without', ['roles', 'members', 'threads', 'mention_roles', 'attachments', 'components']],
-])('a guild without %s is heard, also after a restart', async (_, without) => {
+])('messages of a guild without %s are received, also after a restart', async (_, without) => {
   await using stage = await openStage({ compatible: { without } })
   const { discord } = stage
   const bob = discord.user('bob')
@@ -19,14 +19,14 @@ test.each([
   expect((await (await discord.slash(bob, discord.general, 'status')).whole()).content).toContain('1 answered')
   await first.stop()
   expect(first.output()).not.toMatch(/could not be reached|undefined/)
-  // Resumed: the guild is asked for.
+  // Resumed: the guild is requested.
   discord.say(bob, discord.general, 'two', { mention: true })
   const second = await stage.start(env)
   await stage.answer(discord.general, 'turn 2: two')
   expect(stage.home.begun().at(-1)?.prompt).toContain('in #general of Our Server]')
   await second.stop()
   expect(second.output()).not.toMatch(/could not be reached|undefined/)
-  // Begun anew: who is not told what they may read asks.
+  // New session: without a list of permissions, every channel is requested.
   discord.forgetSession()
   discord.say(bob, discord.general, 'three', { mention: true })
   const third = await stage.start(env)
@@ -44,7 +44,7 @@ test('files may be on another port of the same host', async () => {
   expect(readFileSync(join(home.configDir, 'files/in', said.id, 'notes.txt'), 'utf8')).toBe('hello')
 })
 
-test('an option that is refused is left out, and the commands are there', async () => {
+test('a refused option is left out, and the commands are registered', async () => {
   await using stage = await openStage({ compatible: { refusedOptions: [11] } })
   const { discord } = stage
   const first = await stage.start()
@@ -57,7 +57,7 @@ test('an option that is refused is left out, and the commands are there', async 
   expect(completed.choices.map(({ value }) => value)).toContain('claude')
   expect(first.output()).toMatch(/slash commands were registered without/)
   await first.stop()
-  // Not tried again until they have changed.
+  // Not retried until they change.
   await stage.start()
   const direct = discord.dm(discord.ada)
   discord.say(discord.ada, direct, 'hello')
@@ -65,7 +65,7 @@ test('an option that is refused is left out, and the commands are there', async 
   expect(discord.requests('PUT /applications/:app/commands')).toHaveLength(2)
 })
 
-test('a command that is refused does not keep the others away', async () => {
+test('a refused command does not prevent the others', async () => {
   await using stage = await openStage({ compatible: { refusedCommands: ['claude', 'claude-reset'] } })
   const { discord } = stage
   const gateway = await stage.start()

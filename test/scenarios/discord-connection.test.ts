@@ -1,4 +1,4 @@
-// The line to the gateway, against the loopback Discord: pauses that grow, sessions that last.
+// The connection to Discord's gateway, with the fake Discord: growing pauses and resumed sessions.
 import { REST } from '@discordjs/rest'
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../src/base/chat.ts'
@@ -27,7 +27,7 @@ async function setup(kept = memory(), intents = 1 | (1 << 9)) {
       progressed: () => undefined,
       clock: {
         now: () => 0,
-        // Pauses are noted and not made; only what waits for the other side to answer takes its time.
+        // Pauses are recorded instead of made; only waiting for the other side takes time.
         sleep: (ms, signal) =>
           new Promise(resolve => {
             slept.push(ms)
@@ -48,7 +48,7 @@ async function setup(kept = memory(), intents = 1 | (1 << 9)) {
   return { discord, slept, told, open, kept }
 }
 
-test('a line that breaks again and again is taken up after pauses that grow', async () => {
+test('a connection that breaks again and again is retried with growing pauses', async () => {
   const { discord, slept, open } = await setup()
   await using _ = discord
   const { end } = open()
@@ -63,7 +63,7 @@ test('a line that breaks again and again is taken up after pauses that grow', as
   await end()
 })
 
-test('only what was dealt with is not told again', async () => {
+test('only handled events are not replayed', async () => {
   const { discord, open, kept } = await setup()
   await using _ = discord
   let reached = false
@@ -87,7 +87,7 @@ test('only what was dealt with is not told again', async () => {
   expect(kept.get('session:0')).toContain('"sequence"')
 })
 
-test('a session is not gone on with by one who wants to hear something else', async () => {
+test('a session is not resumed with other intents', async () => {
   const { discord, open } = await setup()
   await using _ = discord
   const first = open()
@@ -100,7 +100,7 @@ test('a session is not gone on with by one who wants to hear something else', as
   expect(discord.gateway('resume')).toEqual([])
 })
 
-test('a network that fails does not cost the session', async () => {
+test('a network failure does not end the session', async () => {
   const { discord, open } = await setup()
   await using _ = discord
   const { end } = open()

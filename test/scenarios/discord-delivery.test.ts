@@ -1,4 +1,4 @@
-// What reaches Discord when it stumbles and the gateway is killed: each answer once, whole, and no draft beside it.
+// Deliveries while Discord fails and the gateway is killed: each answer once, complete, without a draft beside it.
 import { readdirSync, rmSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ async function sayDoneAtStart({ discord, home }: Stage): Promise<void> {
 test.each([
   ['a 503', { status: 503 }],
   ['a 429', { status: 429, retryAfter: 0.2 }],
-])('the same words as before are said again, also after a restart and %s', async (_, failure) => {
+])('the same text as before is posted again, also after a restart and %s', async (_, failure) => {
   await using stage = await openStage()
   const { discord } = stage
   await sayDoneAtStart(stage)
@@ -34,7 +34,7 @@ test.each([
 const slow = { CLAUDE_STAND_IN_STEP_MS: '40' }
 const ask = '[[tool:2500]] well'
 
-test('a thread that is closed while the draft stands gets the answer, and keeps no button', async () => {
+test('a thread that is closed during the draft gets the answer, and keeps no button', async () => {
   await using stage = await openStage()
   const { discord } = stage
   await stage.start()
@@ -46,7 +46,7 @@ test('a thread that is closed while the draft stands gets the answer, and keeps 
   await discord.until(() => discord.answers(thread).length === 1)
 })
 
-test('a server that does not let drafts be changed gets whole answers, and keeps no button', async () => {
+test('a server that refuses edits gets complete answers, and keeps no button', async () => {
   await using stage = await openStage()
   const { discord } = stage
   await stage.start()
@@ -59,7 +59,7 @@ test('a server that does not let drafts be changed gets whole answers, and keeps
   await discord.until(() => discord.answers(discord.general).length === 1)
 })
 
-test('a draft that was on its way when the gateway was killed has no button for ever', async () => {
+test('a draft in flight when the gateway was killed does not keep its button', async () => {
   await using stage = await openStage({ nonceMs: 1 })
   const { discord } = stage
   const first = await stage.start()
@@ -73,7 +73,7 @@ test('a draft that was on its way when the gateway was killed has no button for 
   expect(finals(discord, discord.general)).toHaveLength(1)
 })
 
-test('the pieces of an answer stand together, before the next draft', async () => {
+test('the pieces of an answer are adjacent, before the next draft', async () => {
   await using stage = await openStage()
   const { discord } = stage
   await stage.start({ DISCORD_FILE_OVER: '100000', ...slow, CLAUDE_STAND_IN_STEP_MS: '0' })
@@ -86,7 +86,7 @@ test('the pieces of an answer stand together, before the next draft', async () =
   expect(answers.findIndex(({ reference }) => reference === next.id)).toBe(answers.length - 1)
 })
 
-test('a delivery that Discord fails to take holds no command back, and status tells of it', async () => {
+test('a delivery that Discord does not accept delays no command, and status shows it', async () => {
   await using stage = await openStage()
   const { discord, home } = stage
   await stage.start()
@@ -103,7 +103,7 @@ test('a delivery that Discord fails to take holds no command back, and status te
   expect(status.stdout()).toContain('1 waiting to be delivered (1 failed before and is retried)')
 })
 
-test('an answer that Discord refused is not handed to the agent as something it said', async () => {
+test('an answer that Discord refused is not passed to the agent as part of the history', async () => {
   await using stage = await openStage()
   const { discord, home } = stage
   const gateway = await stage.start({ BACKEND_WARM: 'false' })

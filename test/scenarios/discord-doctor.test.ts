@@ -13,7 +13,7 @@ async function doctor(stage: Stage, env: Record<string, string> = {}) {
   return { checks: checks.filter(({ name }) => name === 'discord'), out: run.stdout() }
 }
 
-test('it says who the bot is, and prints the link that invites it with exactly what it needs', async () => {
+test('it names the bot, and prints the invite link with exactly the needed permissions', async () => {
   await using stage = await openStage()
   const { checks } = await doctor(stage)
   const link = `${new URL(stage.discord.url).origin}/oauth2/authorize?client_id=${stage.discord.applicationId}&scope=bot+applications.commands&permissions=309237746688`
@@ -24,7 +24,7 @@ test('it says who the bot is, and prints the link that invites it with exactly w
   expect(alone.checks).toMatchObject([{ status: 'warn', fix: `Open ${link} and choose your server.` }])
 })
 
-test('an intent that is off, and a token that is wrong, come with where to click', async () => {
+test('for a missing intent or a wrong token it says where to click', async () => {
   await using stage = await openStage({ denied: ['MessageContent'] })
   const off = await doctor(stage)
   expect(off.checks.at(-1)).toMatchObject({ status: 'fail', fix: expect.stringContaining('Message Content Intent') })
@@ -35,7 +35,7 @@ test('an intent that is off, and a token that is wrong, come with where to click
   expect(wrong.out).not.toContain('a-wrong-token')
 })
 
-test('a Discord that cannot be reached is told; one that is off is not looked at', async () => {
+test('an unreachable Discord is reported; if Discord is off, it is not checked', async () => {
   await using stage = await openStage()
   stage.discord.offline(true)
   const { checks } = await doctor(stage)

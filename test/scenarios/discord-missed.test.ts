@@ -1,4 +1,4 @@
-// What was missed while the gateway was away waits its turn, however much of it there is and wherever it was said.
+// Messages missed while the gateway was down wait in the queue, however many there are and in whichever channel.
 import { describe, expect, test } from 'vitest'
 import type { Channel, User } from '../fakes/discord/index.ts'
 import { eventually, exitOf, statusOf, unaccounted } from '../fakes/temporary.ts'
@@ -9,9 +9,9 @@ const texts = (stage: Stage, channel: Channel) => finals(stage.discord, channel)
 
 test.each([
   ['resumed', false],
-  ['begun anew', true],
+  ['new', true],
 ])(
-  'what was said in more channels than are answered at once waits, and is not refused (session %s)',
+  'messages missed in more channels than are answered in parallel wait, and are not refused (session %s)',
   async (_, gone) => {
     await using stage = await openStage()
     const { discord } = stage
@@ -29,7 +29,7 @@ test.each([
     for (const channel of channels) expect(texts(stage, channel)).toEqual(['turn 1: one', 'turn 2: two'])
     expect(await unaccounted(gateway)).toBe(0)
     await eventually('it is idle', async () => (await statusOf(gateway)).events.running === 0)
-    // Whoever speaks now hears that it is busy, as ever.
+    // A new message is refused as busy, as usual.
     for (const channel of channels.slice(0, 2)) discord.say(discord.ada, channel, '[[tool:3000]]', { mention: true })
     await eventually('both run', () => stage.home.begun().length === 15)
     discord.say(discord.ada, discord.general, 'now', { mention: true })
@@ -37,8 +37,8 @@ test.each([
   },
 )
 
-describe('a first direct message, sent while away with the session gone', () => {
-  /** Somebody who was let in by the owner, with a code. */
+describe('a first direct message, sent while the gateway was down and its session lost', () => {
+  /** Somebody approved by the owner with a code. */
   async function pairedWith(stage: Stage, name: string): Promise<User> {
     const { discord, home } = stage
     const user = discord.user(name)
@@ -52,11 +52,11 @@ describe('a first direct message, sent while away with the session gone', () => 
 
   const opened = ({ discord }: Stage) => discord.requests('POST /users/@me/channels')
 
-  test('of an owner, a listed user and one who was let in is answered; strangers are not looked for', async () => {
+  test('of an owner, a listed user and an approved person is answered; strangers are not searched for', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const [bob, eve] = [discord.user('bob'), discord.user('eve')]
-    // One of them is nobody: that Discord refuses one is no failure.
+    // One id does not exist: a refusal for one user is not a failure.
     const env = { ALLOWED_USERS: `discord:${bob.id},discord:1234,tavern:77` }
     const first = await stage.start(env)
     const cleo = await pairedWith(stage, 'cleo')
@@ -65,18 +65,18 @@ describe('a first direct message, sent while away with the session gone', () => 
     for (const user of [discord.ada, bob, cleo, eve]) discord.say(user, discord.dm(user), `I am ${user.username}`)
     const second = await stage.start(env)
     for (const user of [discord.ada, bob, cleo]) await stage.answer(discord.dm(user), `turn 1: I am ${user.username}`)
-    // The last one is looked up only after the others, and nobody waits for it.
+    // The last one is looked up after the others, and nothing waits for it.
     await eventually('everybody who is known was looked up', () => opened(stage).length === 4)
     expect(opened(stage).map(({ body }) => body)).toEqual(
       [discord.ada.id, cleo.id, bob.id, '1234'].map(recipient_id => ({ recipient_id })),
     )
-    // Whom it does not know it hears out once they speak again.
+    // Missed messages of unknown people are found once they write again.
     discord.say(eve, discord.dm(eve), 'and I')
     await stage.answer(discord.dm(eve), 'pair approve')
     expect(await unaccounted(second)).toBe(0)
     await second.stop()
 
-    // They are not opened again, and looked at all the same.
+    // Their channels are not opened again, but still checked.
     discord.forgetSession()
     discord.say(bob, discord.dm(bob), 'once more')
     await stage.start(env)
@@ -84,7 +84,7 @@ describe('a first direct message, sent while away with the session gone', () => 
     expect(opened(stage).filter(({ status }) => status === 200)).toHaveLength(3)
   })
 
-  test('is answered after a kill while Discord would not let its channel be opened yet', async () => {
+  test('is answered after a kill, even if Discord did not let its channel be opened before', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const direct = discord.dm(discord.ada)
@@ -103,7 +103,7 @@ describe('a first direct message, sent while away with the session gone', () => 
     await stage.answer(direct, 'turn 1: first')
   })
 
-  test('comes before what is sent once the gateway is back', async () => {
+  test('comes before messages sent after the gateway is back', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const direct = discord.dm(discord.ada)

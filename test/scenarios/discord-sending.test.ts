@@ -1,4 +1,4 @@
-// Letters on their way to the loopback Discord: said once, whole, and pinging nobody.
+// Deliveries to the fake Discord: posted once, complete, and without pings.
 import { API } from '@discordjs/core'
 import { REST } from '@discordjs/rest'
 import { expect, onTestFinished, test } from 'vitest'
@@ -27,7 +27,7 @@ async function setup(options: DiscordOptions = {}, files: Record<string, Uint8Ar
   return { discord, restart: () => start(discord, memory, files), ...start(discord, memory, files) }
 }
 
-/** As a gateway that knows no more than what was kept. */
+/** Like a new process that knows only the stored state. */
 function start(discord: FakeDiscord, memory: ChatMemory, files: Record<string, Uint8Array>) {
   const rest = new REST({ api: discord.url, retries: 0, rejectOnRateLimit: () => true, makeRequest: createRequests() })
   const api = new API(rest.setToken(discord.token))
@@ -50,7 +50,7 @@ function start(discord: FakeDiscord, memory: ChatMemory, files: Record<string, U
 
 const contents = (discord: FakeDiscord) => discord.answers(discord.general).map(({ content }) => content)
 
-test('one that was stored before an error is found again, also when Discord has forgotten its nonce', async () => {
+test('a message that was stored before an error is found again, even if Discord has forgotten its nonce', async () => {
   const { discord, post } = await setup({ nonceMs: 1 })
   discord.fail('POST /channels/:id/messages', { status: 502, storeFirst: true })
   expect(await post({ key: 'k', text: 'only once' })).toMatchObject({ type: 'try-again' })
@@ -58,7 +58,7 @@ test('one that was stored before an error is found again, also when Discord has 
   expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['only once'])
 })
 
-test('one that was stored before an error is said once also where we may not look', async () => {
+test('a message that was stored before an error is posted once even if we may not read the channel', async () => {
   const { discord, post } = await setup()
   discord.permissions(discord.general, ['ReadMessageHistory'])
   discord.fail('POST /channels/:id/messages', { status: 502, storeFirst: true })
@@ -66,7 +66,7 @@ test('one that was stored before an error is said once also where we may not loo
   expect(discord.answers(discord.general).map(({ content }) => content)).toEqual(['only once'])
 })
 
-test('a draft that was stored before an error becomes the final, and no second one stands there', async () => {
+test('a draft that was stored before an error becomes the final, and there is no second one', async () => {
   const { discord, post, drafts, place } = await setup()
   const about = discord.say(discord.ada, discord.general, 'go').id
   discord.fail('POST /channels/:id/messages', { status: 502, storeFirst: true })
@@ -80,7 +80,7 @@ test('a draft that was stored before an error becomes the final, and no second o
 const posting = 'POST /channels/:id/messages'
 const unanswered = { status: 502, storeFirst: true }
 
-test('a piece with the same words as the one before is not taken for it', async () => {
+test('a piece with the same text as the one before is not mistaken for it', async () => {
   const { discord, post } = await setup()
   const about = discord.say(discord.ada, discord.general, 'twice, please').id
   await post({ key: 'k', text: 'the same', about })
@@ -90,7 +90,7 @@ test('a piece with the same words as the one before is not taken for it', async 
   expect(contents(discord)).toEqual(['the same', 'the same'])
 })
 
-test('of two questions with the same answer the second is answered, too, after a 503 and a kill', async () => {
+test('of two questions with the same answer the second is answered too, after a 503 and a kill', async () => {
   const { discord, post, restart } = await setup({ nonceMs: 1 })
   const [first, second] = ['one', 'two'].map(text => discord.say(discord.ada, discord.general, text).id)
   await post({ key: 'k', text: 'Done.', about: first! })
@@ -100,7 +100,7 @@ test('of two questions with the same answer the second is answered, too, after a
   expect(discord.answers(discord.general).map(({ reference }) => reference)).toEqual([first, second])
 })
 
-test('words that were said often are said once more, and not twice, when they were stored before an error and a kill', async () => {
+test('a text that was posted often before is posted once more, not twice, if it was stored before an error and a kill', async () => {
   const { discord, post, restart } = await setup({ nonceMs: 1 })
   for (const key of ['a', 'b']) await post({ key, text: 'Done.' })
   discord.fail(posting, unanswered)
@@ -111,7 +111,7 @@ test('words that were said often are said once more, and not twice, when they we
   expect(contents(discord)).toEqual(['Done.', 'Done.', 'Done.', 'Done.'])
 })
 
-test('what an older delivery left there is not taken for a later one with the same words', async () => {
+test('a message of an older delivery is not mistaken for a later one with the same text', async () => {
   const { discord, post, restart } = await setup({ nonceMs: 1 })
   await post({ key: 'a', text: 'hello' })
   discord.fail(posting, unanswered)
@@ -123,7 +123,7 @@ test('what an older delivery left there is not taken for a later one with the sa
   expect(contents(discord)).toEqual(['hello', 'Done.', 'hello again', 'Done.'])
 })
 
-test('of two conversations that say the same in one channel, neither takes the message of the other', async () => {
+test('of two conversations that post the same text in one channel, neither claims the other’s message', async () => {
   const { discord, post } = await setup({ nonceMs: 1 })
   const begun = discord.fail(posting, { status: 503 })
   await post({ key: 'b', text: 'Done.' })
@@ -133,7 +133,7 @@ test('of two conversations that say the same in one channel, neither takes the m
   expect(contents(discord)).toEqual(['Done.', 'Done.'])
 })
 
-test('one that stands was not answered, and behind more messages than a page has, is found', async () => {
+test('a message that exists but was not confirmed is found, even behind more messages than a page has', async () => {
   const { discord, post } = await setup({ nonceMs: 1 })
   await post({ key: 'a', text: 'hello' })
   for (let i = 0; i < 120; i++) discord.say(discord.ada, discord.general, `chatter ${i}`)
@@ -156,7 +156,7 @@ test.each([
   ['the message is gone', 404, 10_008],
   ['a server that only says 404', 404, 404],
   ['a permission', 403, 50_013],
-])('an edit that is refused (%s) becomes a new message, and the draft goes', async (_, status, code) => {
+])('a refused edit (%s) becomes a new message, and the draft is removed', async (_, status, code) => {
   const { discord, post, about, draft, removeLeftDrafts } = await withDraft()
   draft()
   await discord.until(() => discord.answers(discord.general).length === 1)
@@ -166,7 +166,7 @@ test.each([
   expect(discord.answers(discord.general)).toMatchObject([{ content: 'all of it', reference: about, components: [] }])
 })
 
-test('a final that went beside its draft stays one after a kill, though the draft could be changed by then', async () => {
+test('a final posted beside its draft is posted only once after a kill, even if the draft can be edited by then', async () => {
   const { discord, post, restart, about, draft } = await withDraft({ nonceMs: 1 })
   draft()
   await discord.until(() => discord.answers(discord.general).length === 1)
@@ -179,7 +179,7 @@ test('a final that went beside its draft stays one after a kill, though the draf
   expect(contents(discord)).toEqual(['all'])
 })
 
-test('a draft whose post was not answered, nor whoever looks for it, does not hold the final, and goes later', async () => {
+test('a draft that can be neither confirmed nor found does not delay the final, and is removed later', async () => {
   const { discord, post, about, draft, removeLeftDrafts } = await withDraft()
   discord.fail(posting, unanswered)
   const deaf = discord.fail('GET /channels/:id/messages', { status: 502, times: 100 })
@@ -193,7 +193,7 @@ test('a draft whose post was not answered, nor whoever looks for it, does not ho
   expect(contents(discord)).toEqual(['all'])
 })
 
-test('a draft that was on its way when we were killed becomes the final, also long afterwards', async () => {
+test('a draft in flight at a kill becomes the final, even long afterwards', async () => {
   const { discord, restart, about, draft } = await withDraft({ nonceMs: 1 })
   discord.fail(posting, { hang: true, storeFirst: true })
   draft()
@@ -202,7 +202,7 @@ test('a draft that was on its way when we were killed becomes the final, also lo
   expect(discord.answers(discord.general)).toMatchObject([{ content: 'all', components: [] }])
 })
 
-test('drafts of others are left alone when one of a killed gateway is looked for', async () => {
+test('other drafts are left alone when that of a killed gateway is searched for', async () => {
   const { discord, restart, about, draft, drafts, place } = await withDraft({ nonceMs: 1 })
   const other = discord.say(discord.ada, discord.general, 'and this').id
   const second: Outgoing = { key: 'e', kind: 'draft', about: other, text: 'other', ok: true, action: null }
@@ -228,7 +228,7 @@ test('files that are too large are left out and named; the answer itself is not,
   expect(short).toMatchObject({ content: 'short\n-# Not sent: big.bin', attachments: [] })
 })
 
-test.each([false, true])('nothing pings, new, edited, or to a command (for them alone: %s)', async privately => {
+test.each([false, true])('nothing pings: new messages, edits, answers to commands (private: %s)', async privately => {
   const { discord, post, asked } = await setup()
   const bot = openBot(discord)
   onTestFinished(() => bot.stop())

@@ -1,4 +1,4 @@
-// The whole program on Discord: what is heard, how it is answered, and what people are told when it is not.
+// The whole program on Discord: which messages are answered, how, and what people see otherwise.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { runCommand, startGateway } from '../harness/gateway.ts'
 
 describe('the connection', () => {
   // GR 1.1, 1.3
-  test('it comes up, and says as whom and in how many servers', async () => {
+  test('it connects, and reports the bot’s name and the number of servers', async () => {
     await using stage = await openStage()
     stage.discord.guild('Another')
     const gateway = await stage.start()
@@ -27,7 +27,7 @@ describe('the connection', () => {
   })
 
   // GR 1.2
-  test('with a wrong token it does not start, asks once, and does not show it', async () => {
+  test('with a wrong token it does not start, tries once, and does not show the token', async () => {
     await using stage = await openStage()
     const token = 'a-token-that-is-wrong'
     const run = runCommand(stage.home, ['start'], stage.settings({ DISCORD_BOT_TOKEN: token, AGENT_BACKEND: 'echo' }))
@@ -38,7 +38,7 @@ describe('the connection', () => {
     expect(stage.discord.requests().length).toBeLessThan(3)
   })
 
-  test('an intent that is off in the portal is explained with where to click; without it, it starts', async () => {
+  test('for an intent that is off in the portal it says where to click; with the option off, it starts', async () => {
     await using stage = await openStage({ denied: ['MessageContent'] })
     const run = runCommand(stage.home, ['start'], stage.settings({ AGENT_BACKEND: 'echo' }))
     expect(await exitOf({ exit: run.exit, output: run.stderr })).toBe(1)
@@ -51,7 +51,7 @@ describe('the connection', () => {
     expect(finals(stage.discord, thread)).toHaveLength(1)
   })
 
-  test('a token that is taken back while it runs ends it, with words', async () => {
+  test('a token revoked while it runs stops it with an explanation', async () => {
     await using stage = await openStage()
     const gateway = await stage.start()
     stage.discord.changeToken('another')
@@ -60,7 +60,7 @@ describe('the connection', () => {
     expect(gateway.output()).toContain('Discord does not accept the bot token')
   })
 
-  test('nothing of Discord is loaded or asked while it is off', async () => {
+  test('while Discord is off, nothing of it is loaded or requested', async () => {
     await using stage = await openStage()
     const watch = `import { registerHooks } from 'node:module'
       registerHooks({ load: (url, context, next) => {
@@ -77,7 +77,7 @@ describe('the connection', () => {
   })
 })
 
-describe('what is heard', () => {
+describe('what it answers', () => {
   // GR 3.1, 5.1
   test('a mention, by name or by role, is answered as a reply that pings nobody else', async () => {
     await using stage = await openStage()
@@ -91,7 +91,7 @@ describe('what is heard', () => {
     await stage.answer(discord.general, 'turn 2: and you, ?')
   })
 
-  test('direct messages, replies to us and threads we are in need no mention; other talk is left alone', async () => {
+  test('direct messages, replies to us and threads we are in need no mention; other messages are ignored', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -117,7 +117,7 @@ describe('what is heard', () => {
     expect(stage.home.begun()).toHaveLength(6)
   })
 
-  test('sent out of a thread, it is silent there until it is called again', async () => {
+  test('removed from a thread, it is silent there until it is mentioned again', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -132,7 +132,7 @@ describe('what is heard', () => {
   })
 
   // GR 3.3
-  test('bots, webhooks and we ourselves are not listened to', async () => {
+  test('messages of bots, webhooks and ourselves are ignored', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start()
@@ -145,7 +145,7 @@ describe('what is heard', () => {
     expect(stage.home.begun()).toHaveLength(1)
   })
 
-  test('who wrote it, and where, stands above the words', async () => {
+  test('the prompt says who wrote the message and where', async () => {
     await using stage = await openStage()
     const { discord } = stage
     await stage.start({ ALLOWED_CHANNELS: discord.general.id })
@@ -160,7 +160,7 @@ describe('what is heard', () => {
     expect(second?.prompt).toContain(`[From Bob (discord user ${bob.id}), not the owner, in #general of Our Server]`)
   })
 
-  test('a stranger is told once how to be let in, and reaches nobody', async () => {
+  test('a stranger gets one code, and their messages reach nobody', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const gateway = await stage.start()
@@ -176,7 +176,7 @@ describe('what is heard', () => {
     expect(gateway.output()).toMatch(/"why":"stranger".*"see":"npx aetheel pair list"/)
   })
 
-  test('a waiting message follows its edits, and is cancelled with its deletion', async () => {
+  test('an edit changes a waiting message, and deleting it cancels it', async () => {
     await using stage = await openStage()
     const { discord } = stage
     const gateway = await stage.start()
@@ -190,7 +190,7 @@ describe('what is heard', () => {
     discord.unfurl(second)
     discord.edit(second, `<@${discord.bot.id}> changed`)
     discord.remove(third)
-    // Who takes a message back takes back what came with it.
+    // Deleting a message also deletes its files.
     await eventually('its file is gone', () => !existsSync(join(stage.home.configDir, 'files/in', third.id)))
     await stage.answer(discord.general, 'turn 2: changed')
     await eventually('all is dealt with', async () => (await unaccounted(gateway)) === 0)

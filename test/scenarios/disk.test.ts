@@ -1,4 +1,4 @@
-// What the disk can do to us: damage, no room, no permission. Nothing counts that is not stored, and nothing is made worse.
+// Disk problems: damage, no space, no permission. Nothing counts as accepted that is not stored, and nothing is made worse.
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
@@ -9,7 +9,7 @@ import { runCommand, startGateway } from '../harness/gateway.ts'
 
 const stateOf = (home: TemporaryHome, file: string) => join(home.configDir, '.aetheel', file)
 
-/** Starts a gateway that cannot; what it said, without a stack. */
+/** Starts a gateway that must fail; returns its output, without a stack trace. */
 async function refusal(home: TemporaryHome, env: Record<string, string> = {}): Promise<string> {
   const run = runCommand(home, ['start'], { AGENT_BACKEND: 'echo', ...env })
   const code = await exitOf({ exit: run.exit, output: () => run.stdout() + run.stderr() })
@@ -18,7 +18,7 @@ async function refusal(home: TemporaryHome, env: Record<string, string> = {}): P
   return run.stderr()
 }
 
-/** A folder in which somebody has talked. */
+/** A folder with a conversation. */
 async function usedHome(): Promise<TemporaryHome> {
   const home = await temporaryHome()
   const gateway = await home.start()
@@ -37,7 +37,7 @@ describe.concurrent('a damaged database', () => {
     'overwritten with something else': file => writeFileSync(file, 'this is not a database at all\n'.repeat(1000)),
   }
   for (const [how, damage] of Object.entries(damages))
-    test(`that was ${how} is named, with what to do, and left as it is`, async ({ expect }) => {
+    test(`that was ${how} is reported with what to do, and left as it is`, async ({ expect }) => {
       await using home = await usedHome()
       const file = stateOf(home, 'aetheel.db')
       damage(file)
@@ -52,7 +52,7 @@ describe.concurrent('a damaged database', () => {
     })
 })
 
-test.concurrent('a token file that is too short to be a token is written anew', async ({ expect }) => {
+test.concurrent('a token file that is too short is replaced', async ({ expect }) => {
   await using home = await temporaryHome()
   mkdirSync(stateOf(home, ''), { recursive: true })
   writeFileSync(stateOf(home, 'token'), '\0\x01 \n')
@@ -85,7 +85,9 @@ describe.skipIf(noDisk !== null)(`on a small disk${skipReason}`, { concurrent: t
     expect(words).toMatch(/^aetheel: .* cannot be written .*choose another folder with CONFIG_DIR/m)
   })
 
-  test('that fills up, nothing is acknowledged that is not stored, and with room it goes on', async ({ expect }) => {
+  test('that fills up, nothing is acknowledged that is not stored, and it continues when there is room', async ({
+    expect,
+  }) => {
     using disk = smallDisk(8)
     await using home = await temporaryHome()
     const env = { CONFIG_DIR: join(disk.dir, 'config') }
@@ -124,7 +126,7 @@ describe.skipIf(noDisk !== null)(`on a small disk${skipReason}`, { concurrent: t
     const kept = messages.filter(message => message.role === 'user').map(message => message.id)
     expect(kept).toEqual(['before', ...accepted.map(frame => frame.id), 'after'])
   })
-  test('that is full, it stops in good order all the same, and the next start ends what could not be stored', async ({
+  test('that is full, it still stops in order, and the next start finishes what could not be stored', async ({
     expect,
   }) => {
     using disk = smallDisk(8)

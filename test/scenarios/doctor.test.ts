@@ -1,4 +1,4 @@
-// `aetheel doctor`, the whole program: on machines with nothing, with stand-ins for CLIs, with a gateway, with mistakes.
+// `aetheel doctor` with the whole program: without any CLI, with fake CLIs, with a running gateway, with mistakes.
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -11,7 +11,7 @@ const key = 'sk-ant-this-key-must-not-be-seen'
 const fakes = dirname(standIn)
 
 interface Machine extends TemporaryHome {
-  /** Runs `aetheel doctor`; only what stands in the machine's own folder of programs is installed. */
+  /** Runs `aetheel doctor`; only the programs in the test's own folder are installed. */
   doctor(args?: readonly string[], env?: Record<string, string>): Promise<{ code: unknown; out: string; err: string }>
   begin(args: readonly string[], env?: Record<string, string>): ReturnType<typeof runCommand>
   install(...names: readonly string[]): void
@@ -49,11 +49,11 @@ async function machine(): Promise<Machine> {
   }
 }
 
-/** The stand-in for claude, told by the prompt to do something that nobody asked for. */
+/** The fake claude, with a prompt that makes it misbehave. */
 const claudeThat = (does: string) =>
   `case "$*" in *--version*) exec ${standIn} "$@";; esac\n{ cat; printf '${does}'; } | ${standIn} "$@"`
 
-test('on a machine without any agent everything else is looked at, and it says how to install one', async () => {
+test('on a machine without any agent everything else is checked, and it says how to install one', async () => {
   await using here = await machine()
   const { code, out, err } = await here.doctor()
   expect({ code, err }).toEqual({ code: 0, err: '' })
@@ -74,7 +74,7 @@ test('on a machine without any agent everything else is looked at, and it says h
   expect(live.out).toMatch(/^fail {2}live +not tried: there is no agent to ask$/m)
 })
 
-test('what is installed is told with its place and version, and the first one answers', async () => {
+test('installed backends are listed with path and version, and the first one is used', async () => {
   await using here = await machine()
   here.install('codex', 'gemini')
   const { code, out } = await here.doctor()
@@ -86,7 +86,7 @@ test('what is installed is told with its place and version, and the first one an
   expect(out).toMatch(/^Nothing failed; \d warnings?\./m)
 })
 
-test('what the chosen one cannot honour of the configuration is told beside it', async () => {
+test('options that the selected backend cannot enforce are listed with it', async () => {
   await using here = await machine()
   here.install('claude', 'codex')
   const env = { ALLOWED_TOOLS: 'Read' }
@@ -96,7 +96,7 @@ test('what the chosen one cannot honour of the configuration is told beside it',
   expect((await here.doctor([], { ...env, AGENT_BACKEND: 'claude' })).out).not.toContain('ALLOWED_TOOLS')
 })
 
-test('a login is seen by a variable or a file, and neither is shown', async () => {
+test('a login is detected by a variable or a file, and neither is shown', async () => {
   await using here = await machine()
   here.install('claude')
   here.write('pi', 'echo 1.0 "$ANTHROPIC_API_KEY"')
@@ -114,7 +114,7 @@ test('a login is seen by a variable or a file, and neither is shown', async () =
 
 test('all programs are asked for their version at the same time', async () => {
   await using here = await machine()
-  // Each waits for the other: one after the other, neither would ever answer.
+  // Each waits for the other: sequentially, neither would ever answer.
   const waitFor = (own: string, other: string) =>
     `: > "$HOME/${own}"\nwhile [ ! -e "$HOME/${other}" ]; do sleep 0.02; done\necho ${own} 1.0`
   here.write('claude', waitFor('one', 'two'))
@@ -124,7 +124,7 @@ test('all programs are asked for their version at the same time', async () => {
   expect(out).toMatch(/^ok {4}pi .* two 1\.0;/m)
 })
 
-test('a chosen program that is missing or broken fails, with how to get it', async () => {
+test('a selected program that is missing or broken is a failure, with how to install it', async () => {
   await using here = await machine()
   const missing = await here.doctor(['--backend', 'gemini', '--live'])
   expect(missing.code).toBe(1)
@@ -140,7 +140,7 @@ test('a chosen program that is missing or broken fails, with how to get it', asy
   const beside = await here.doctor([], { AGENT_BACKEND: 'echo' })
   expect(beside.code).toBe(0)
   expect(beside.out).toMatch(/^warn {2}gemini .* does not run/m)
-  // That names the program of the chosen one only.
+  // BACKEND_CLI_PATH applies only to the selected backend.
   expect(broken.out).toContain('BACKEND_CLI_PATH')
   expect(beside.out).not.toContain('BACKEND_CLI_PATH')
 })
@@ -157,7 +157,7 @@ test('--live proves it with a real turn and leaves nothing behind', async () => 
   expect(here.temporary()).toEqual([])
 })
 
-test('--live tells why there was no answer, and what to do', async () => {
+test('--live says why there was no answer, and what to do', async () => {
   await using here = await machine()
   here.write('claude', claudeThat('[[login]]'))
   const login = await here.doctor(['--live'], { ANTHROPIC_API_KEY: key })
@@ -176,7 +176,7 @@ test('--live tells why there was no answer, and what to do', async () => {
 test.each([
   ['', 1],
   ['[[ignoreterm]]', 2],
-])('Ctrl-C during a turn%s ends it with all that it started, and leaves with 130', async (deaf, times) => {
+])('Ctrl-C during a turn%s ends it with all its processes, and exits with 130', async (deaf, times) => {
   await using here = await machine()
   here.write('claude', claudeThat(`[[grandchild]][[hang]]${deaf}`))
   const run = here.begin(['--live'])
@@ -192,7 +192,7 @@ test.each([
   expect(here.temporary()).toEqual([])
 })
 
-test('mistakes in the configuration are all told, and the rest is looked at nevertheless', async () => {
+test('all mistakes in the configuration are reported, and the rest is still checked', async () => {
   await using here = await machine()
   here.install('claude')
   mkdirSync(here.configDir)
@@ -209,7 +209,7 @@ test('mistakes in the configuration are all told, and the rest is looked at neve
   expect(out).not.toContain(key)
 })
 
-test('a running gateway is told with its address, and its database is left alone', async () => {
+test('a running gateway is reported with its URL, and its database is left alone', async () => {
   await using here = await machine()
   const gateway = await here.start({ AGENT_BACKEND: 'echo' })
   const doctor = async (env: Record<string, string> = {}) => {
@@ -223,13 +223,13 @@ test('a running gateway is told with its address, and its database is left alone
   expect(out).toMatch(/^ok {4}database +in use by the running gateway$/m)
   expect(out).toContain(`the running gateway has ${new URL(gateway.url).port}`)
   expect(out).not.toContain(token)
-  // Also when a gateway would not start any more.
+  // Even if a gateway would no longer start.
   expect(await doctor({ BUSY: 'sometimes' })).toContain(row)
   await gateway.stop()
   expect((await here.doctor()).out).toMatch(/^ok {4}database +opens \(/m)
 })
 
-test('a port that was chosen and is taken fails', async () => {
+test('a configured port that is in use is a failure', async () => {
   await using here = await machine()
   const other = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => other.once('listening', resolve))

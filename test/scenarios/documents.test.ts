@@ -1,4 +1,4 @@
-// What the documents ask for of the program as a whole, or where it deliberately differs from them (docs/adr/0022).
+// Requirements of the design documents for the whole program, and deliberate differences (docs/adr/0022).
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { temporaryHome } from '../fakes/temporary.ts'
@@ -14,7 +14,7 @@ async function deadPort(): Promise<number> {
   return port
 }
 
-test('with a Discord that cannot be reached it starts all the same, says so, and answers elsewhere', async () => {
+test('with an unreachable Discord it still starts, reports it, and answers in other chats', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({
     ...{ AGENT_BACKEND: 'echo', DISCORD: 'true', DISCORD_BOT_TOKEN: 'token' },
@@ -29,7 +29,7 @@ test('with a Discord that cannot be reached it starts all the same, says so, and
 })
 
 // GR 17.5
-test('without heartbeat.md an informational line says so', async () => {
+test('a missing heartbeat.md is logged as information', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ AGENT_BACKEND: 'echo' })
   await expect.poll(() => gateway.output()).toMatch(/"level":30,.*"file":"heartbeat.md".*heartbeats missing/)

@@ -1,4 +1,4 @@
-// The example workspace, as a newcomer tries it: each thing it does, with the agent that is always there.
+// The example workspace, as a newcomer tries it: everything it does, with the echo backend.
 import { createHmac } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ afterAll(async () => {
   await home[Symbol.asyncDispose]()
 })
 
-test('what is planned is told with its next runs, in words', async () => {
+test('the jobs are listed with their schedules in words and their next runs', async () => {
   const listed = await aetheel('cron', 'list')
   expect(listed).toMatch(/inbox +every 15 minutes/)
   expect(listed).toMatch(/morning-briefing +every weekday at 08:00/)
@@ -50,7 +50,7 @@ test('the morning briefing and the heartbeat of the inbox answer in the channel 
   expect(await finalOf('heartbeat:inbox@')).toContain('Look at inbox.md')
 })
 
-test('GitHub calls, and what it says is marked as data', async () => {
+test('a GitHub webhook triggers a turn, and its payload is marked as data', async () => {
   const body = '{"repository":{"full_name":"me/project"},"sender":{"login":"ada"},"action":"opened"}'
   const sign = createHmac('sha256', secret).update(body).digest('hex')
   const called = await fetch(`${gateway.url}/hooks/github`, {
@@ -70,7 +70,7 @@ test('a sub-agent works and reports back into the conversation', async () => {
   expect(await finalOf('agent:')).toContain('read inbox.md and list who waits for me')
 })
 
-test('a job that is added while it runs is there at once, and in the file', async () => {
+test('a job added while it runs is there immediately, and in the file', async () => {
   expect(await aetheel('cron', 'add', 'tea', 'every weekday at 16:00', 'Remind me of tea')).toContain('16:00')
   expect(readFileSync(join(home.configDir, 'agents.md'), 'utf8')).toContain('### tea')
   expect(await aetheel('cron', 'remove', 'tea')).toContain('Removed')
@@ -81,7 +81,7 @@ test('a job that is added while it runs is there at once, and in the file', asyn
   expect((await client.final('2')).text).toContain('morning-briefing')
 })
 
-test('a command that comes twice is done once', async () => {
+test('a command that arrives twice runs once', async () => {
   const runs = () => client.frames.filter(({ type, id }) => type === 'final' && String(id).startsWith('cron:')).length
   const before = runs()
   client.say('3', '/cron run morning-briefing')
@@ -95,7 +95,7 @@ test('a command that comes twice is done once', async () => {
   expect(runs()).toBe(before + 2)
 })
 
-test('what was said is archived for people and found again, and every event has its end', async () => {
+test('conversations are archived and found by search, and every event has an end', async () => {
   await vi.waitFor(async () => expect(await aetheel('memory', 'search', 'Thursday')).toContain('inbox.md'), 10_000)
   const archived = () => aetheel('memory', 'search', 'project')
   await vi.waitFor(async () => expect(await archived()).toContain('conversations/'), { timeout: 15_000, interval: 500 })

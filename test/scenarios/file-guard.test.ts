@@ -1,4 +1,4 @@
-// Who the agent is, and who may change that: the owner, not whoever speaks; and the budget, which the owner sets.
+// Who may change the agent's files (the owner, not guests), and the budget that the owner sets.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -12,7 +12,7 @@ function write(home: TemporaryHome, file: string, text: string): void {
   writeFileSync(join(home.configDir, file), text)
 }
 
-test("what the owner's words change stands; what a stranger's words change waits, and the owner is told once", async () => {
+test("a change in the owner's turn stays; one in a stranger's turn waits, and the owner is notified once", async () => {
   await using home = await temporaryHome()
   write(
     home,
@@ -38,7 +38,7 @@ test("what the owner's words change stands; what a stranger's words change waits
   await client.close()
 })
 
-test('a bad config.json of the agent is put back and explained to it; a good one counts at once', async () => {
+test('an invalid config.json by the agent is reverted and explained to it; a valid one takes effect immediately', async () => {
   await using home = await temporaryHome()
   write(home, 'config.json', '{ "agent": { "max_turns": 7 } }')
   const gateway = await home.start()
@@ -63,7 +63,7 @@ test('a bad config.json of the agent is put back and explained to it; a good one
   await client.close()
 })
 
-test('a secret that an edit of config.json brings is not shown either', async () => {
+test('a secret added by an edit of config.json is hidden too', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'a')
@@ -79,7 +79,7 @@ test('a secret that an edit of config.json brings is not shown either', async ()
   await client.close()
 })
 
-test('over the budget jobs pause and others are refused, the owner is answered and told once', async () => {
+test('over budget jobs pause and guests are refused; the owner is answered, and notified once', async () => {
   await using home = await temporaryHome()
   write(
     home,
@@ -106,7 +106,7 @@ test('over the budget jobs pause and others are refused, the owner is answered a
   expect(client.frames.filter(({ text }) => /budget is used up/.test(String(text)))).toHaveLength(1)
   await client.close()
 
-  // A restart is no new day.
+  // A restart does not start a new day.
   await gateway.stop('SIGTERM')
   const next = await home.start(env)
   expect((await call(next.url)).status).toBe(429)
@@ -121,7 +121,7 @@ test('over the budget jobs pause and others are refused, the owner is answered a
   await again.close()
 })
 
-test('a skill that is added counts with the next turn, and a bad one is told in the log', async () => {
+test('a new skill takes effect with the next turn, and an invalid one is logged', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'a')
@@ -143,7 +143,7 @@ test('a skill that is added counts with the next turn, and a bad one is told in 
   await client.close()
 })
 
-test("what a stranger's words write counts nowhere before the owner approves it: neither as a hook nor as a setting", async () => {
+test("a change in a stranger's turn has no effect before the owner approves it, neither as a hook nor as a setting", async () => {
   await using home = await temporaryHome()
   const agents = '## Webhooks\n### door\nSecret: DOOR\nInstruction: look\n'
   write(home, 'agents.md', agents)
@@ -156,7 +156,7 @@ test("what a stranger's words write counts nowhere before the owner approves it:
   })
   await vi.waitFor(() => expect(read(home, 'agents.md')).toContain('evil'), 10_000)
   expect(read(home, 'config.json')).toContain('opus')
-  // Longer than an edit of the owner takes to count.
+  // Longer than an edit by the owner takes to be noticed.
   await new Promise(resolve => setTimeout(resolve, 1000))
   const client = await connect(gateway.url, 'a')
   expect(read(home, 'agents.md')).toContain('evil')
@@ -172,7 +172,7 @@ test("what a stranger's words write counts nowhere before the owner approves it:
 })
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const)
-  test(`what the owner edits after a ${signal} that ended a stranger's turn is neither lost nor laid to their charge`, async () => {
+  test(`an edit by the owner after a ${signal} that ended a stranger's turn is neither lost nor attributed to the stranger`, async () => {
     await using home = await temporaryHome()
     write(
       home,
@@ -206,7 +206,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
       expect(text).toMatch(/user\.md, by the agent for a stranger, \*\*waiting for your approval\*\*/)
       return
     }
-    // So shortly after a kill nobody can tell: nothing is lost, and nobody is named.
+    // So soon after a kill the author is unknown: nothing is lost, and nobody is named.
     for (const line of [soul, memory]) expect(line).toContain('by hand or a guest, **waiting for your approval**')
     for (const line of [soul, memory]) client.say(line, `/memory approve ${/- (\d+)\./.exec(line)?.[1]}`)
     for (const line of [soul, memory]) expect((await client.final(line)).text).toMatch(/^Approved/)
@@ -216,7 +216,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
     ])
   })
 
-test('a job that the owner adds while a turn of a stranger runs stays', async () => {
+test('a job that the owner adds during a stranger’s turn stays', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Webhooks\n### door\nSecret: DOOR\nInstruction: [[tool:1500]]\n')
   const gateway = await home.start({ DOOR: 'a-secret-for-tests' })

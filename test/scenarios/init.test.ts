@@ -1,4 +1,4 @@
-// `aetheel init`, the real program: by flags where nobody sits, and at a real terminal.
+// `aetheel init`, the real program: with flags without a terminal, and on a real terminal.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -10,7 +10,7 @@ import { type Home, processesWith, runCommand, standIn } from '../harness/gatewa
 const cache = resolve(import.meta.dirname, '../../node_modules/.cache/aetheel')
 const owner = '123456789012345678'
 
-/** PATH with nothing on it but the stand-in for claude, and what starts it. */
+/** A PATH with only the fake claude and what it needs to start. */
 function withClaude(home: Home): string {
   const bin = join(home.dir, 'bin')
   mkdirSync(bin)
@@ -26,7 +26,7 @@ async function init(home: Home, args: readonly string[], env: Record<string, str
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
-test('without a terminal it says what it has to be told, and writes nothing', async () => {
+test('without a terminal it says which flags it needs, and writes nothing', async () => {
   await using home = await temporaryHome()
   const PATH = withClaude(home)
   const { code, out, err } = await init(home, [], { PATH })
@@ -53,7 +53,7 @@ test('without a terminal it says what it has to be told, and writes nothing', as
   expect(existsSync(join(home.dir, '.env'))).toBe(false)
 }, 60_000)
 
-test('flags set it up: the token is checked, kept in .env alone, and the agent proves that it answers', async () => {
+test('with flags: the token is checked and stored only in .env, and the agent answers a test turn', async () => {
   await using stage = await openStage()
   const { home, discord } = stage
   const { DISCORD_BOT_TOKEN: secret = '', DISCORD_API = '' } = stage.settings({})
@@ -76,7 +76,7 @@ test('flags set it up: the token is checked, kept in .env alone, and the agent p
   expect(modeOf(join(home.dir, '.env'))).toBe('600')
   expect(readFileSync(join(home.configDir, 'identity.md'), 'utf8')).toContain('**Name:** Ada')
 
-  // Again: nothing is left to do, and nothing is touched.
+  // A second run has nothing to do and changes nothing.
   const again = await init(home, ['--yes', '--json'], env)
   expect(JSON.parse(again.out)).toMatchObject({
     backend: 'claude',
@@ -87,7 +87,7 @@ test('flags set it up: the token is checked, kept in .env alone, and the agent p
   })
 }, 60_000)
 
-test('an existing config.json keeps its comments, and is kept as it was beside it', async () => {
+test('an existing config.json keeps its comments, and a copy of the old one is saved beside it', async () => {
   await using home = await temporaryHome()
   const PATH = withClaude(home)
   mkdirSync(home.configDir)
@@ -117,7 +117,7 @@ test('an existing config.json keeps its comments, and is kept as it was beside i
 
 const hasScript = spawnSync('script', ['--version']).status === 0
 
-/** At a terminal that `script` makes: answers each question once it stands there. */
+/** On a terminal made by `script`: answers each question when it appears. */
 async function atTerminal(
   home: TemporaryHome,
   answers: readonly (readonly [asked: string, typed: string])[],
@@ -225,7 +225,7 @@ test.skipIf(!hasScript).each([
     await using home = await temporaryHome()
     const env = { PATH: withClaude(home) }
     rmSync(join(home.dir, 'bin/claude'))
-    // One that thinks for ever.
+    // An agent that never answers.
     writeFileSync(join(home.dir, 'bin/claude'), '#!/bin/sh\n[ "$1" = --version ] && echo 9.9.9 || sleep 60\n', {
       mode: 0o755,
     })

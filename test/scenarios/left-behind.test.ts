@@ -1,4 +1,4 @@
-// What turns have started, and what becomes of it: it goes with the turn, with the gateway, and at the latest with the next start.
+// Processes that turns have started end with the turn, with the gateway, or at the latest with the next start.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -22,7 +22,7 @@ afterEach(async () => {
   await home.remove()
 })
 
-/** The stand-in under the name that people have on their PATH. */
+/** The fake CLI under its real name. */
 async function open(backend: string, env: Record<string, string>) {
   const bin = join(home.dir, 'bin')
   mkdirSync(bin, { recursive: true })
@@ -32,10 +32,10 @@ async function open(backend: string, env: Record<string, string>) {
   client = await connect(gateway.url, 'room')
 }
 
-/** Everything that runs in this home besides the gateway itself. */
+/** All processes in this home except the gateway. */
 const others = () => processesWith(`HOME=${home.dir}`).filter(pid => pid !== gateway?.pid && isAlive(pid))
 const begun = () => home.journal().filter(entry => entry.what === 'begin')
-/** The program, a process in a session of its own, and a daemon. */
+/** The CLI, a process in its own session, and a daemon. */
 const leaves = '[[grandchild]] [[daemon]]'
 
 async function hangs() {
@@ -50,7 +50,7 @@ async function killed() {
 }
 
 describe.each(['claude', 'codex', 'gemini', 'opencode', 'pi'])('a process of %s for one turn', backend => {
-  test('is ended with all that it has started when the gateway is killed, without a next start', async () => {
+  test('ends with all its child processes when the gateway is killed, even without a next start', async () => {
     await open(backend, { BACKEND_WARM: 'false' })
     await hangs()
     await killed()
@@ -74,7 +74,7 @@ describe.each(['true', 'false'])('a process of claude (BACKEND_WARM=%s)', warm =
     await expect.poll(others).toEqual([])
   })
 
-  test('leaves nothing behind when the gateway is told to leave', async () => {
+  test('leaves nothing behind when the gateway is stopped', async () => {
     await open('claude', { BACKEND_WARM: warm, STOP_TIMEOUT_MS: '100' })
     await hangs()
     await gateway?.stop()
@@ -82,7 +82,7 @@ describe.each(['true', 'false'])('a process of claude (BACKEND_WARM=%s)', warm =
     expect(others()).toEqual([])
   })
 
-  test('leaves nothing behind when the gateway is told to leave at once', async () => {
+  test('leaves nothing behind when the gateway is stopped twice', async () => {
     await open('claude', { BACKEND_WARM: warm, STOP_TIMEOUT_MS: '20000' })
     await hangs()
     gateway?.child.kill()
@@ -93,7 +93,7 @@ describe.each(['true', 'false'])('a process of claude (BACKEND_WARM=%s)', warm =
   })
 })
 
-test('what a turn leaves behind that went well goes when its process does', async () => {
+test('processes left by a successful turn end with their CLI process', async () => {
   await open('claude', { BACKEND_WARM: 'false' })
   client.say('m', leaves)
   expect((await client.final('m')).ok).toBe(true)
@@ -101,7 +101,7 @@ test('what a turn leaves behind that went well goes when its process does', asyn
   expect(begun()).toHaveLength(1)
 })
 
-test('a watchdog that is gone is replaced', async () => {
+test('a watchdog that has died is replaced', async () => {
   await open('claude', { BACKEND_WARM: 'false' })
   client.say('m', 'hello')
   await client.final('m')
@@ -116,7 +116,7 @@ test('a watchdog that is gone is replaced', async () => {
   await expect.poll(others).toEqual([])
 })
 
-test('what nobody has ended before is ended by the next start, also when no folder tells of it', async () => {
+test('an orphan is ended by the next start, even if no folder of its run is left', async () => {
   const mark = join(home.configDir, '.aetheel', 'runs', 'run-a1b2c3')
   const orphan = spawn('sleep', ['600'], { env: { HOME: home.dir, AETHEEL_RUN: mark }, stdio: 'ignore' })
   await open('claude', {})
@@ -124,7 +124,7 @@ test('what nobody has ended before is ended by the next start, also when no fold
   expect(gateway?.output()).toContain('ended processes left by a killed gateway')
 })
 
-/** Empty: it is gone by now. */
+/** Empty: it has exited. */
 function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')

@@ -1,4 +1,4 @@
-// What the owner sees of a message that goes through the whole program, and what nobody else does.
+// What the owner sees of a message in Mission Control, and nobody else.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -15,7 +15,7 @@ async function read<Answer>({ url }: RunningGateway, path: string): Promise<Answ
   return (await answer.json()) as Answer
 }
 
-/** What a page hears from now on. */
+/** The events that a page gets from now on. */
 async function listen({ url }: RunningGateway, after = '') {
   const leaving = new AbortController()
   const answer = await fetch(`${url}/events${after}`, { headers, signal: leaving.signal })
@@ -37,7 +37,7 @@ async function listen({ url }: RunningGateway, after = '') {
 
 const secret = 'the Zanzibar affair'
 
-test('a message has a timeline with the exact prompt, and its words are nowhere else', async () => {
+test('a message has a timeline with the exact prompt, and its text is nowhere else', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ LOG_LEVEL: 'debug', BACKEND_WARM: 'false', CLAUDE_STAND_IN_STEP_MS: '5' })
   const page = await listen(gateway)
@@ -96,7 +96,7 @@ test('a message has a timeline with the exact prompt, and its words are nowhere 
   expect(await again.stop()).toBe(0)
 })
 
-test('the overview tells what runs, what waits and what failed', async () => {
+test('the overview shows running, waiting and failed events', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ CLAUDE_STAND_IN_STEP_MS: '5' })
   const client = await connect(gateway.url, 'busy')

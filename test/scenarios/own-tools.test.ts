@@ -1,4 +1,4 @@
-// The gateway as MCP server: the real bridge as a process, spoken to by the official client, in front of a real HTTP server.
+// The gateway as an MCP server: the real bridge process, used by the official client, with a real HTTP server.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -92,7 +92,7 @@ async function connect(url: string, key: string) {
   return { client, call, pid: transport.pid ?? 0 }
 }
 
-test('tools are listed with their hints and called; wrong arguments are told in words', async () => {
+test('tools are listed with their hints and called; wrong arguments are explained', async () => {
   const { url, enter, said } = await openGateway()
   const { client, call } = await connect(url, enter(true).key)
   const { tools } = await client.listTools()
@@ -115,7 +115,7 @@ test('tools are listed with their hints and called; wrong arguments are told in 
   expect(said).toHaveLength(1)
 })
 
-test('a guest’s turn cannot schedule, and its bridge cannot either once the owner’s turn runs', async () => {
+test('a guest’s turn cannot schedule, and neither can its bridge during the owner’s turn', async () => {
   const { url, enter, scheduled } = await openGateway()
   const guest = enter(false)
   const { client, call } = await connect(url, guest.key)
@@ -131,7 +131,7 @@ test('a guest’s turn cannot schedule, and its bridge cannot either once the ow
   expect(scheduled).toMatchObject([wanted])
 })
 
-test('a key is refused after its turn, and opens nothing else; the owner’s token opens no tool', async () => {
+test('a key is refused after its turn and gives access to nothing else; the owner’s token gives no access to tools', async () => {
   const { url, enter } = await openGateway()
   const { key, leave } = enter(true)
   const { call } = await connect(url, key)
@@ -154,7 +154,7 @@ test('a key is refused after its turn, and opens nothing else; the owner’s tok
   expect((await fetch(`${url}/api/tools/list_jobs`, { method: 'POST', headers: foreign })).status).toBe(403)
 })
 
-test('a gateway that is gone is told in words', async () => {
+test('a gateway that is down is reported in plain words', async () => {
   const { url, enter, stop } = await openGateway()
   const { client, call } = await connect(url, enter(true).key)
   await client.listTools()
@@ -166,7 +166,7 @@ test('a gateway that is gone is told in words', async () => {
   await expect(client.listTools()).rejects.toThrow(/The gateway is not running/)
 })
 
-test('a gateway that is away for a moment is waited for', async () => {
+test('a gateway that is down for a moment is waited for', async () => {
   const { url, enter, stop, listenAgain } = await openGateway()
   const { call } = await connect(url, enter(true).key)
   await stop()
@@ -193,7 +193,7 @@ function raw(url: string, key: string) {
 const hello = (id: number) =>
   `${JSON.stringify({ jsonrpc: '2.0', id, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } })}\n`
 
-test('garbage on its input neither ends it nor is answered with anything but MCP, and it ends with its input', async () => {
+test('garbage on its input does not end it, its output is always MCP, and it exits when its input ends', async () => {
   const { url, enter } = await openGateway()
   const { child, exit, out } = raw(url, enter(true).key)
   child.stdin?.write(hello(1))
@@ -206,7 +206,7 @@ test('garbage on its input neither ends it nor is answered with anything but MCP
   expect(await exit).toBe(0)
 })
 
-test('it ends with its input also in the middle of a call, and before it is greeted', async () => {
+test('it exits when its input ends, also in the middle of a call and before initialization', async () => {
   const { url, enter } = await openGateway()
   const { key } = enter(true)
   const early = raw(url, key)
@@ -219,11 +219,11 @@ test('it ends with its input also in the middle of a call, and before it is gree
   await expect.poll(late.out).toContain('"id":1')
   late.child.stdin?.end()
   expect(await late.exit).toBe(0)
-  // It has not waited for the gateway, which would have ended with an answer.
+  // It did not wait for the gateway; then there would have been a response.
   expect(late.out()).not.toContain('"id":2')
 })
 
-test('in the whole gateway, what an agent says on the way arrives once, before its answer, and nothing after its turn', async () => {
+test('in the whole gateway, an interim message of an agent arrives once, before its answer, and none after its turn', async () => {
   const home = await makeHome()
   closing.push(() => home.remove())
   const gateway = await startGateway(home, { BACKEND_WARM: 'false' })
@@ -260,7 +260,7 @@ test('in the whole gateway, what an agent says on the way arrives once, before i
   expect(person.frames.filter(frame => frame.type === 'final').map(frame => frame.id)).toEqual([told.id, '1'])
 })
 
-test('with one place for all, an agent waits for another and for a channel, and Stop and the end of the gateway end its waiting', async () => {
+test('with one place for all, an agent can wait for another and for a channel, and a stop of the turn or the gateway ends the wait', async () => {
   const home = await makeHome()
   closing.push(() => home.remove())
   const gateway = await startGateway(home, {
@@ -290,7 +290,7 @@ test('with one place for all, an agent waits for another and for a channel, and 
   const next = call('read_channel', { channel: 'kitchen', wait: 60 })
   await call('publish', { channel: 'kitchen', text: 'tea is ready' })
   expect((await next).text).toMatch(/tea is ready/)
-  // Whoever gives up waiting hears of it by the report.
+  // After giving up the wait, the answer arrives as a report.
   const given = client.callTool(
     { name: 'ask_agent', arguments: { agent: id, question: 'slowly [[tool:1500]]', wait: 60 } },
     { timeout: 500 },

@@ -1,4 +1,4 @@
-// The gateway itself is stopped for a while, as by SIGSTOP or a closed lid, while the agents go on.
+// The gateway itself is paused for a while, as by SIGSTOP or a closed lid, while the agents continue.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { pause } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 test.each(['true', 'false'])(
-  'what waits in the pipe when it wakes counts, however long that was (BACKEND_WARM=%s)',
+  'output that waited in the pipe during the pause counts as a sign of life (BACKEND_WARM=%s)',
   async warm => {
     gateway = await startGateway(home, {
       ...{ BACKEND_WARM: warm, QUERY_TIMEOUT_MS: '2000', BACKEND_ENV: 'STAND_IN_STEP_MS', STAND_IN_STEP_MS: '100' },
@@ -27,7 +27,7 @@ test.each(['true', 'false'])(
     await pause(4000)
     gateway.child.kill('SIGCONT')
     expect(await client.final('m')).toMatchObject({ ok: true, text: expect.stringContaining('word word') })
-    // And the time begins anew: one that stays silent is ended all the same.
+    // The silence timeout starts over: a silent turn is still ended.
     client.say('n', '[[hang]]')
     expect((await client.final('n')).text).toMatch(/^Timed out/)
   },

@@ -1,4 +1,4 @@
-// The owner edits the agent's files over the API of the running program, while the agent is at the same files.
+// The owner edits the agent's files over the API while the agent edits the same files.
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -35,7 +35,7 @@ function admin({ url }: RunningGateway) {
   }
 }
 
-test('what the owner saves counts with the next turn, stands in the log, also for the command line, and is undone', async () => {
+test('a save by the owner takes effect with the next turn, is logged, also for the command line, and can be undone', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const { file, save, log, read } = admin(gateway)
@@ -62,13 +62,13 @@ test('what the owner saves counts with the next turn, stands in the log, also fo
   expect(await save('soul.md', 'late\n', saved.version)).toMatchObject({ status: 409, text, version })
 })
 
-test('a turn that is at the same file loses nothing, nor does the owner', async () => {
+test('a turn that edits the same file loses nothing, and neither does the owner', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const { file, save, log } = admin(gateway)
   const client = await connect(gateway.url, 'home')
   const before = await file('memory.md')
-  // It writes first, and goes on for a while.
+  // It writes first, then continues for a while.
   client.say('1', `[[append:memory.md|- from the turn]] [[long:400]]`)
   await eventually('written', () => on(home, 'memory.md').includes('from the turn'))
   expect(await save('memory.md', '# Memory\n- mine\n', before.version)).toMatchObject({
@@ -86,7 +86,7 @@ test('a turn that is at the same file loses nothing, nor does the owner', async 
   ])
 })
 
-test('what a stranger has the agent write is neither shown as the file nor saved with it', async () => {
+test('a stranger’s change is neither shown in the file nor saved with it', async () => {
   await using home = await temporaryHome()
   mkdirSync(home.configDir, { recursive: true })
   const hook = 'Secret: DOOR\nInstruction: [[append:memory.md|- spam]] [[long:400]] {{payload}}'
@@ -107,7 +107,7 @@ test('what a stranger has the agent write is neither shown as the file nor saved
   ])
 })
 
-test('skills are made, told with what is wrong with them, and removed; nothing leaves the workspace', async () => {
+test('skills are created, listed with their problems, and removed; nothing leaves the workspace', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const { file, save, read } = admin(gateway)

@@ -1,4 +1,4 @@
-// Every command of the real program, read by somebody who leaves after nothing, a line, or never comes: quietly, and with its own exit code.
+// Every command of the real program with a reader that exits early, after one line, or never reads: it ends quietly, with its own exit code.
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -9,7 +9,7 @@ import { type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
 import { fakeTerminal } from '../fakes/terminal.ts'
 import { type RunningGateway, token } from '../harness/gateway.ts'
 
-/** What each is called with here; null: it is tested elsewhere, as it writes, asks or stays. */
+/** The arguments of each command here; null: tested elsewhere, because it writes, asks or keeps running. */
 const samples: Readonly<Record<string, readonly string[] | null>> = {
   start: null,
   init: null,
@@ -43,7 +43,7 @@ const samples: Readonly<Record<string, readonly string[] | null>> = {
   doctor: [],
   completion: ['bash'],
 }
-/** Those that have nothing to do here say so, and exit with 1. */
+/** Commands that have nothing to do here say so and exit with 1. */
 const fails = ['pair approve', 'pair deny', 'memory undo', 'memory approve', 'memory deny', 'service status']
 
 const leaves = (command: Command, path: readonly string[] = []): string[] =>
@@ -60,7 +60,7 @@ afterAll(() => home[Symbol.asyncDispose]())
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** `reader`: what stands behind the pipe. */
+/** `reader`: the command that reads the pipe. */
 function piped(args: readonly string[], reader: string): Promise<{ code: number; said: string }> {
   const script = `"$@" ${reader}; exit "\${PIPESTATUS[0]}"`
   const program = [process.execPath, '--disable-warning=ExperimentalWarning', resolve(root, 'src/main.ts')]
@@ -85,7 +85,7 @@ function piped(args: readonly string[], reader: string): Promise<{ code: number;
   return new Promise(done => child.on('close', code => done({ code: code ?? -1, said })))
 }
 
-test('every command has a sample here, and none is made up', () => {
+test('every command has a sample here, and every sample is a command', () => {
   expect(Object.keys(samples).toSorted()).toEqual(known.toSorted())
 })
 
@@ -102,7 +102,7 @@ test.each(tried)(
   30_000,
 )
 
-test('so do they when the gateway has stopped, with a reader of one line', async () => {
+test('the same when the gateway has stopped, with a reader of one line', async () => {
   await gateway.stop()
   for (const [name, args] of tried.filter(([name]) => !['status', 'cron run', 'chat'].includes(name))) {
     const { code, said } = await piped(args, '| head -1 > /dev/null')
@@ -110,7 +110,7 @@ test('so do they when the gateway has stopped, with a reader of one line', async
   }
 }, 60_000)
 
-test('help and version too; and a disk without room is told in words', async () => {
+test('the same for help and version; and a full disk is reported in plain words', async () => {
   for (const args of [['--help'], ['--version'], ['cron', '--help'], ['help', 'chat']])
     expect(await piped(args, '| true')).toEqual({ code: 0, said: '' })
   const full = await piped(['config', 'show'], '> /dev/full')

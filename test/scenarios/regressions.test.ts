@@ -1,4 +1,4 @@
-// Things that once went wrong, each with the circumstances in which it did.
+// Bugs that occurred once, each under the same circumstances.
 import { mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -29,7 +29,7 @@ test.skipIf(noDisk !== null)(full, async () => {
   expect((await client.final('b')).text).toBe('turn 2: waits')
 })
 
-test('a text that is too long is told the real limit', async () => {
+test('a message that is too long is refused with the real limit', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url)
@@ -37,7 +37,7 @@ test('a text that is too long is told the real limit', async () => {
   expect((await client.next(frame => frame.type === 'refused')).reason).toContain('more than 200000 characters')
 })
 
-test('a limit that is met twice is told twice', async () => {
+test('a limit that is reached twice is reported twice', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url)
@@ -48,7 +48,7 @@ test('a limit that is met twice is told twice', async () => {
   await eventually('a second notice', () => client.frames.filter(isNotice).length === 2)
 })
 
-test('a request that the service will never accept is not tried again', async () => {
+test('a request that the service will never accept is not retried', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url)
@@ -57,7 +57,7 @@ test('a request that the service will never accept is not tried again', async ()
   expect(home.begun()).toHaveLength(1)
 })
 
-test('an id that no database can keep apart is refused', async () => {
+test('an id with characters that the database cannot distinguish is refused', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url)
@@ -66,7 +66,7 @@ test('an id that no database can keep apart is refused', async () => {
   await eventually('two refusals', () => client.frames.filter(frame => frame.type === 'refused').length === 2, 2000)
 })
 
-test('a frame is not repeated in the reason of its refusal', async () => {
+test('the reason of a refusal does not repeat the frame', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url)
@@ -74,7 +74,7 @@ test('a frame is not repeated in the reason of its refusal', async () => {
   expect((await client.next(frame => frame.type === 'refused')).reason?.length).toBeLessThan(500)
 })
 
-test('asked to stop while it starts, it leaves with 0', async () => {
+test('stopped while it starts, it exits with 0', async () => {
   await using home = await temporaryHome()
   const slow = join(home.dir, 'slow.sh')
   writeFileSync(
@@ -89,7 +89,7 @@ test('asked to stop while it starts, it leaves with 0', async () => {
   expect(run.stderr()).not.toContain('does not run')
 })
 
-test('a database damaged inside is named, with what to do, and left as it is', async () => {
+test('a database damaged inside is reported with what to do, and left as it is', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'earlier')
@@ -106,7 +106,7 @@ test('a database damaged inside is named, with what to do, and left as it is', a
   expect(readFileSync(file).equals(before)).toBe(true)
 })
 
-test('a folder in the place of the database is told in words', async () => {
+test('a folder in place of the database is reported in plain words', async () => {
   await using home = await temporaryHome()
   mkdirSync(join(home.configDir, '.aetheel', 'aetheel.db'), { recursive: true })
   const run = runCommand(home, ['start'], { AGENT_BACKEND: 'echo' })
@@ -114,7 +114,7 @@ test('a folder in the place of the database is told in words', async () => {
   expect(run.stderr()).toMatch(/^aetheel: .*aetheel\.db is not a file\. Move it away/m)
 })
 
-test('a token file with rubbish is written anew', async () => {
+test('a token file with garbage is replaced', async () => {
   for (const rubbish of [
     '\x01\x02 rubbish \0 with \n newlines and more',
     'ümlaut-token-that-is-long-enough',
@@ -128,7 +128,7 @@ test('a token file with rubbish is written anew', async () => {
   }
 })
 
-test('the printed link opens the chat whatever the token is made of', async () => {
+test('the printed link opens the chat whatever characters the token has', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ HTTP_TOKEN: 'a&b#c+d%20e-long-enough', AGENT_BACKEND: 'echo' })
   const link = /WebChat\s+(\S+)/.exec(gateway.output())?.[1] ?? ''
@@ -136,7 +136,7 @@ test('the printed link opens the chat whatever the token is made of', async () =
   expect(answer.headers.get('set-cookie')).toContain('aetheel_token=')
 })
 
-test('what people said is not in the log, also when the CLI repeats it on its way out', async () => {
+test('what people wrote is not in the log, even if the CLI repeats it in its error', async () => {
   await using home = await temporaryHome()
   const leaky = join(home.dir, 'leaky.sh')
   writeFileSync(leaky, '#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "cannot handle: $(cat)" >&2\nexit 2\n', {
@@ -150,7 +150,7 @@ test('what people said is not in the log, also when the CLI repeats it on its wa
   expect(gateway.output()).not.toContain('marmalade')
 })
 
-test('an edit is held to the same rules as a message', async () => {
+test('an edit follows the same rules as a message', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url)
@@ -171,7 +171,7 @@ const ask = (url: string, query: string, body: object) =>
     signal: AbortSignal.timeout(10_000),
   })
 
-test('a request that waits gets its final also behind letters that nobody has fetched', async () => {
+test('a waiting request gets its final even behind deliveries that nobody has fetched', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   expect((await ask(gateway.url, '', { conversation: 'c', id: '1', text: 'nobody waits' })).status).toBe(202)
@@ -183,7 +183,7 @@ test('a request that waits gets its final also behind letters that nobody has fe
   expect(client.frames.filter(frame => frame.type === 'final').map(frame => frame.id)).toEqual(['1'])
 })
 
-test('a request that waits for a message that is cancelled is told so, also when it asks again', async () => {
+test('a request that waits for a cancelled message is notified, also when it is repeated', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'c')
@@ -196,7 +196,7 @@ test('a request that waits for a message that is cancelled is told so, also when
   expect((await ask(gateway.url, '?wait=true', { conversation: 'c', id: 'mine', text: 'I wait' })).status).toBe(410)
 })
 
-test('what the agent leaves in the background does not keep the gateway from leaving', async () => {
+test('a background process of the agent does not keep the gateway from exiting', async () => {
   await using home = await temporaryHome()
   const server = join(home.dir, 'leaves-a-server.sh')
   writeFileSync(server, `#!/bin/sh\n[ "$1" = --version ] || sleep 30 &\nexec ${process.execPath} ${standIn} "$@"\n`, {
@@ -211,7 +211,7 @@ test('what the agent leaves in the background does not keep the gateway from lea
   expect(await exitOf(gateway, 5000)).toBe(0)
 })
 
-test('whoever is at the door while it opens is not refused', async () => {
+test('a client that connects during the start is not refused', async () => {
   await using home = await temporaryHome()
   const port = '18473'
   const starting = home.start({ HTTP_PORT: port, AGENT_BACKEND: 'echo' })
@@ -230,7 +230,7 @@ test('a start that fails half-way leaves nothing behind', async () => {
   expect(run.stderr()).toMatch(/^aetheel: .*soul\.md/m)
 })
 
-test('a terminal that is closed takes the agent along', async () => {
+test('closing the terminal ends the agent', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ STOP_TIMEOUT_MS: '100' })
   const client = await connect(gateway.url)
@@ -241,7 +241,7 @@ test('a terminal that is closed takes the agent along', async () => {
   expect(processesWith(`HOME=${home.dir}`)).toEqual([])
 })
 
-test('messages that were taken together fail together', async () => {
+test('batched messages fail together', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ COLLECT: 'true' })
   const client = await connect(gateway.url)

@@ -1,4 +1,4 @@
-// `aetheel service`, the real program with a systemctl that only writes down what it was asked.
+// `aetheel service`, the real program with a fake systemctl that records its calls.
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -12,7 +12,7 @@ const file = () => join(home.dir, '.config/systemd/user/aetheel.service')
 const asked = () =>
   existsSync(join(home.dir, 'asked')) ? readFileSync(join(home.dir, 'asked'), 'utf8').split('\n').slice(0, -1) : []
 
-/** A systemctl that writes down its words and then does this. */
+/** A systemctl that records its arguments and then runs this. */
 function systemctl(script = ''): void {
   writeFileSync(join(tools, 'systemctl'), `#!/bin/sh\necho "$@" >> "$HOME/asked"\n${script}\n`)
   chmodSync(join(tools, 'systemctl'), 0o755)
@@ -50,7 +50,7 @@ test('install writes the unit, enables it, and says how to undo it and how to ke
   expect((await service(['install', '--print'])).out).toBe(unit)
 }, 20_000)
 
-test('the same unit is left alone; another one is shown as a difference and replaced only by force', async () => {
+test('an identical unit is left alone; a different one is shown as a diff and replaced only with --force', async () => {
   await service(['install'])
   expect((await service(['install'])).out).toContain(`Unchanged: ${file()}`)
   const before = readFileSync(file(), 'utf8')
@@ -65,7 +65,7 @@ test('the same unit is left alone; another one is shown as a difference and repl
   expect(readFileSync(file(), 'utf8')).toContain('TimeoutStopSec=195')
 }, 30_000)
 
-test('remove disables, deletes and reloads; there is nothing to remove the second time', async () => {
+test('remove disables, deletes and reloads; the second time there is nothing to remove', async () => {
   await service(['install'])
   const { code, out } = await service(['remove'])
   expect([code, out]).toEqual([0, `Removed: ${file()}\n`])
@@ -81,7 +81,7 @@ test('remove disables, deletes and reloads; there is nothing to remove the secon
   })
 }, 20_000)
 
-test('status tells of the unit and of what systemd says, and exits with 0 only when it runs', async () => {
+test('status shows the unit and systemd’s state, and exits with 0 only if it runs', async () => {
   expect(await service(['status'])).toMatchObject({ code: 1, out: expect.stringContaining('service install') })
   await service(['install'])
   systemctl('case $2 in is-enabled) echo enabled;; is-active) echo active;; esac')
@@ -113,7 +113,7 @@ test('without systemd nothing is written, and it says what to do instead', async
   expect(existsSync(file())).toBe(false)
 }, 20_000)
 
-test('where systemctl refuses, it says in words what is left to do', async () => {
+test('if systemctl refuses, it says what is left to do', async () => {
   systemctl('[ "$2" = enable ] && echo "Unit is masked." >&2 && exit 1; [ "$2" = is-active ] && exit 3; exit 0')
   const { code, out } = await service(['install'])
   expect(code).toBe(1)
@@ -137,7 +137,7 @@ test('a configuration with mistakes is not installed', async () => {
   expect(existsSync(file())).toBe(false)
 })
 
-test('what goes into the journal, which others may read, has no token in it', async () => {
+test('the journal, which others may read, contains no token', async () => {
   const main = resolve(import.meta.dirname, '../../src/main.ts')
   const started = async (journal: (id: string) => string) => {
     const path = join(home.dir, 'output')
@@ -160,6 +160,6 @@ test('what goes into the journal, which others may read, has no token in it', as
   const inJournal = await started(id => id)
   expect(inJournal).not.toContain(token)
   expect(inJournal).toContain('"npx aetheel status" prints the links with the token.')
-  // Inherited, as by a terminal that systemd has started.
+  // Inherited, as in a terminal started by systemd.
   expect(await started(() => '1:2')).toContain(`/chat?token=${token}`)
 }, 40_000)

@@ -1,4 +1,4 @@
-// What the Settings page shows and changes, over real files that guests may be at too.
+// What the Settings page shows and changes, with real files that guests may edit too.
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -55,11 +55,11 @@ async function open(env: Record<string, string> = {}, flags: Record<string, stri
 
 const written = () => JSON.parse(readFileSync(join(fixture.path('config'), 'bot-config.json'), 'utf8'))
 
-test('each option says what it is, where it comes from, and whether it can be changed here', async () => {
+test('each option has its value, its source, and whether it can be changed here', async () => {
   await fixture.writeConfig({ http: { token: 'hunter2hunter2hunter2' }, models: { cron: 'codex/gpt-5' } })
   await fixture.writeBotConfig({ 'agent.model': 'opus', 'gate.rate_limit': 5 })
   const { row } = await open({ RATE_LIMIT: '7', BACKEND_CLI_PATH: '/opt/hunter2hunter2hunter2/x' }, { port: '0' })
-  // A path is shown, a secret in it is not.
+  // A path is shown, but not a secret in it.
   expect(await row('agent.cli_path')).toMatchObject({ value: '/opt/********/x' })
   expect(await row('agent.model')).toMatchObject({
     ...{ value: 'opus', from: 'bot-config.json', here: true, locked: null, live: true, kind: 'text', default: null },
@@ -78,7 +78,7 @@ test('each option says what it is, where it comes from, and whether it can be ch
   expect((await row('config_dir'))?.locked).toContain('CONFIG_DIR')
 })
 
-test('what is shown can be written back, and means the same', async () => {
+test('a shown value can be written back and means the same', async () => {
   await fixture.writeConfig({
     ...{ models: { cron: '/haiku' }, budget: { source_usd: { cron: 2.5, discord: 1 } }, log: { file: 'warn' } },
     ...{ discord: { catchup_max_age: '90m' }, owner: { users: ['discord:1', '2'] }, agent: { fallback: ['codex'] } },
@@ -96,7 +96,7 @@ test('what is shown can be written back, and means the same', async () => {
   expect(JSON.stringify(live.good().config)).toBe(JSON.stringify(before))
 })
 
-test('a change counts at once or after the next start, stands in the file, and can be taken back', async () => {
+test('a change takes effect immediately or after a restart, is in the file, and can be reset', async () => {
   const { admin, live, row } = await open()
   const changed = await admin.change({ 'agent.model': 'opus', 'http.port': 9000, 'queue.busy': 'queue' })
   expect(changed).toMatchObject({ ok: true, applied: ['agent.model'], later: ['queue.busy', 'http.port'] })
@@ -111,7 +111,7 @@ test('a change counts at once or after the next start, stands in the file, and c
   expect(await row('http.port')).toMatchObject({ value: 8080, waits: false, here: false })
 })
 
-test('one mistake and nothing is written; all of them are told by their keys', async () => {
+test('with one mistake nothing is written; all mistakes are reported by key', async () => {
   const { admin } = await open({ RATE_LIMIT: '7' })
   const refused = await admin.change({
     ...{ 'agent.model': 'opus', 'http.port': 'x', 'agent.max_turns': -1, 'http.token': 'hunter2hunter2hunter2' },
@@ -123,12 +123,12 @@ test('one mistake and nothing is written; all of them are told by their keys', a
   ])
   expect(JSON.stringify(refused)).not.toContain('hunter2')
   expect(() => written()).toThrow('ENOENT')
-  // What only shows when all is seen together.
+  // A mistake that only appears when all values are combined.
   expect(await admin.change({ 'http.host': '0.0.0.0' })).toMatchObject({ ok: false, problems: [{ key: 'http.token' }] })
   expect(() => written()).toThrow('ENOENT')
 })
 
-test('two who change different options at once keep both, and what somebody wrote by hand', async () => {
+test('two simultaneous changes of different options are both kept, and so are manual edits', async () => {
   await fixture.writeBotConfig({ 'agent.model': 'a', later_version: { x: 1 } })
   const { admin } = await open()
   const changes = Array.from({ length: 10 }, (_, i) =>
@@ -138,7 +138,7 @@ test('two who change different options at once keep both, and what somebody wrot
   expect(written()).toEqual({ 'agent.model': 'a', later_version: { x: 1 }, 'queue.max_depth': 18, 'http.port': 9009 })
 })
 
-test('a file with mistakes is shown as such with the last good values, and can be mended key by key', async () => {
+test('a file with mistakes is reported with the last good values, and can be repaired key by key', async () => {
   const { admin, row } = await open()
   await fixture.writeBotConfig({ 'agent.model': 'opus', 'query.max_ms': 'soon' })
   expect(await admin.read()).toMatchObject({ trouble: expect.stringMatching(/query\.max_ms.*bot-config\.json/) })
@@ -177,12 +177,12 @@ function turnOfAGuest(): Taken<NewEvent> {
   }
 }
 
-test('what a guest has the agent write does not count, does not stay, and does not spoil what the owner changes meanwhile', async () => {
+test('a guest’s change has no effect, is reverted, and does not affect what the owner changes meanwhile', async () => {
   const { admin, live, fileGuard } = await open()
-  const ended = fileGuard.attend(turnOfAGuest())
+  const ended = fileGuard.guardTurn(turnOfAGuest())
   await fixture.writeBotConfig({ 'agent.model': 'evil' })
   await live.reload()
-  // The gateway asks the keeper what counts; here that is done by hand.
+  // The gateway asks the file guard which text is in effect; here the test does it.
   expect(fileGuard.approved('bot-config.json')).toBeNull()
   expect(await admin.change({ 'gate.rate_limit': 3 })).toMatchObject({ ok: true })
   expect(fileGuard.approved('bot-config.json')).toBe('{\n  "gate.rate_limit": 3\n}\n')
@@ -196,9 +196,9 @@ test('what a guest has the agent write does not count, does not stay, and does n
   expect(written()).toEqual({ 'gate.rate_limit': 3, 'queue.busy': 'queue' })
 })
 
-test('what the owner sets stays, also where a guest has the agent write the very same at that moment', async () => {
+test('a setting by the owner stays, even if a guest’s turn writes the same at that moment', async () => {
   const { admin, fileGuard } = await open()
-  const ended = fileGuard.attend(turnOfAGuest())
+  const ended = fileGuard.guardTurn(turnOfAGuest())
   await fixture.writeBotConfig('{\n  "gate.rate_limit": 3\n}\n')
   expect(await admin.change({ 'gate.rate_limit': 3 })).toMatchObject({ ok: true, applied: ['gate.rate_limit'] })
   await ended()

@@ -1,4 +1,4 @@
-// Settings of the page and the log in its files, with the whole program.
+// The Settings page and the log files, with the whole program.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -38,7 +38,7 @@ const modelOf = (home: TemporaryHome) => {
   return args.includes('--model') ? args[args.indexOf('--model') + 1] : null
 }
 
-test('what the page sets counts with the next turn, is told by config show, and wins over config.json', async () => {
+test('a setting from the page takes effect with the next turn, is listed by config show, and overrides config.json', async () => {
   await using home = await temporaryHome()
   write(home, 'config.json', '{\n  // mine\n  "agent": { "model": "haiku" }\n}\n')
   const gateway = await home.start()
@@ -68,7 +68,7 @@ test('what the page sets counts with the next turn, is told by config show, and 
   expect(JSON.parse(read(home, 'bot-config.json'))).toEqual({ 'agent.model': 'opus', 'queue.busy': 'queue' })
   expect((await fetch(`${gateway.url}/api/settings`)).status).toBe(401)
 
-  // By hand it counts as well; a mistake does not.
+  // A manual edit takes effect too; an invalid one does not.
   write(home, 'bot-config.json', '{"agent.model": "sonnet"}')
   await eventually('noticed', async () => (await settingOf(gateway, 'agent.model'))?.value === 'sonnet')
   client.say('3', 'three')
@@ -82,7 +82,7 @@ test('what the page sets counts with the next turn, is told by config show, and 
   await client.close()
 })
 
-test('a mistake in bot-config.json refuses the start, with the name of the file, and all of them at once', async () => {
+test('mistakes in bot-config.json prevent the start, and all are reported at once with the name of the file', async () => {
   await using home = await temporaryHome()
   write(home, 'config.json', '{ "queue": { "max_depth": "deep" } }')
   write(home, 'bot-config.json', '{ "http.port": -1, "discord.bot_token": "hunter2hunter2" }')
@@ -94,7 +94,7 @@ test('a mistake in bot-config.json refuses the start, with the name of the file,
   expect(err).not.toContain('hunter2')
 })
 
-test("bot-config.json that a stranger's words write does not count, is put back, and waits for the owner", async () => {
+test("a stranger's change of bot-config.json has no effect, is reverted, and waits for the owner", async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Webhooks\n### door\nSecret: DOOR\nInstruction: look\n')
   write(home, 'bot-config.json', '{"agent.model": "haiku"}')
@@ -104,7 +104,7 @@ test("bot-config.json that a stranger's words write does not count, is put back,
     body: '[[write:bot-config.json|{ "agent.model": "opus" }]] [[long:40]]',
   })
   await vi.waitFor(() => expect(read(home, 'bot-config.json')).toContain('opus'), 10_000)
-  // Longer than an edit of the owner takes to count.
+  // Longer than an edit by the owner takes to be noticed.
   await new Promise(resolve => setTimeout(resolve, 800))
   expect(await settingOf(gateway, 'agent.model')).toMatchObject({ value: 'haiku' })
   const client = await connect(gateway.url, 'a')
@@ -119,7 +119,7 @@ test("bot-config.json that a stranger's words write does not count, is put back,
   await client.close()
 })
 
-test('a bad bot-config.json of the agent is put back and explained to it', async () => {
+test('an invalid bot-config.json by the agent is reverted and explained to it', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'a')
@@ -135,7 +135,7 @@ test('a bad bot-config.json of the agent is put back and explained to it', async
   await client.close()
 })
 
-test('the log is kept over a kill -9 and a restart, without secrets, and is read with and without a gateway', async () => {
+test('the log survives a kill -9 and a restart, has no secrets, and can be read with and without a gateway', async () => {
   await using home = await temporaryHome()
   expect(await command(home, ['logs'])).toMatchObject({ code: 1, err: expect.stringContaining('no log') })
   const first = await home.start()
@@ -180,7 +180,7 @@ test('a closed pipe ends the logs quietly', async () => {
   )
 })
 
-test('a log that cannot be kept is said once and stops nothing; LOG_FILE=false keeps none', async () => {
+test('a log file that cannot be written is reported once and stops nothing; LOG_FILE=false writes none', async () => {
   await using home = await temporaryHome()
   write(home, '.aetheel/log', 'a file is in the way')
   const gateway = await home.start()
@@ -204,7 +204,7 @@ test('a crash is the last line of the log', async () => {
   expect((await command(home, ['logs', '--level', 'fatal'])).out).toMatch(/FATAL crashed\n {4}Error: a bug/)
 })
 
-test('config edit opens the editor on config.json, which need not be there, and tells of mistakes', async () => {
+test('config edit opens the editor on config.json, which may be missing, and reports mistakes', async () => {
   await using home = await temporaryHome()
   expect(await command(home, ['config', 'edit'])).toMatchObject({
     code: 1,
@@ -233,7 +233,7 @@ test('config edit opens the editor on config.json, which need not be there, and 
   expect((await command(home, ['config', 'init', '--force'])).out).toContain('config.json.old-2')
 })
 
-/** `script` gives it a terminal. */
+/** `script` provides the terminal. */
 function atTerminal(home: TemporaryHome, args: readonly string[], env: Record<string, string>) {
   const main = join(import.meta.dirname, '../../src/main.ts')
   const line = [process.execPath, '--disable-warning=ExperimentalWarning', main, ...args]

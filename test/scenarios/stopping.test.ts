@@ -1,4 +1,4 @@
-// Stopping: in good order when asked once, at once when asked twice, and never with anything left behind.
+// Stopping: in order after one signal, immediately after two, and never with anything left behind.
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
@@ -8,7 +8,7 @@ import { processesWith } from '../harness/gateway.ts'
 
 describe.concurrent('asked to stop', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`by ${signal} while a turn runs, it refuses what is new, delivers the answer and leaves with 0`, async ({
+    test(`by ${signal} while a turn runs, it refuses new messages, delivers the answer and exits with 0`, async ({
       expect,
     }) => {
       await using home = await temporaryHome()
@@ -37,9 +37,7 @@ describe.concurrent('asked to stop', () => {
       expect(await unaccounted(second)).toBe(0)
     })
 
-  test('it gives a run that does not end its time, ends it, and takes it up again at the next start', async ({
-    expect,
-  }) => {
+  test('it waits for a long run, interrupts it, and resumes it at the next start', async ({ expect }) => {
     await using home = await temporaryHome()
     const first = await home.start({ STOP_TIMEOUT_MS: '500' })
     const client = await connect(first.url, 'slow')
@@ -57,12 +55,14 @@ describe.concurrent('asked to stop', () => {
     const [before, after] = home.begun()
     expect(after).toMatchObject({ session: before?.session, resumed: true })
     expect(after?.prompt).toMatch(/turn on the last message above was interrupted/)
-    // The session has the words themselves, and they are not said again.
+    // The session already has the message, so it is not sent again.
     expect(after?.prompt).not.toContain('I never end')
     expect(after?.about).toContain('I never end')
   })
 
-  test('a run that ignores the request is killed after its grace, and the exit is still 0', async ({ expect }) => {
+  test('a run that ignores the request is killed after its grace period, and the exit code is still 0', async ({
+    expect,
+  }) => {
     await using home = await temporaryHome()
     const gateway = await home.start({ STOP_TIMEOUT_MS: '0' })
     const client = await connect(gateway.url)
@@ -74,7 +74,7 @@ describe.concurrent('asked to stop', () => {
     expect(processesWith(home.dir)).toEqual([])
   })
 
-  test('twice, it leaves at once, with a code that is not 0 and without its children', async ({ expect }) => {
+  test('twice, it exits immediately, with a code other than 0 and without child processes', async ({ expect }) => {
     await using home = await temporaryHome()
     const gateway = await home.start({ STOP_TIMEOUT_MS: '600000' })
     const client = await connect(gateway.url)
@@ -91,19 +91,19 @@ describe.concurrent('asked to stop', () => {
     expect((await back.final('2')).ok).toBe(true)
   })
 
-  test('it stops in good order also where the disk does not let it tidy up', async ({ expect }) => {
+  test('it stops in order even if the disk refuses the clean-up', async ({ expect }) => {
     await using home = await temporaryHome()
     const gateway = await home.start({ AGENT_BACKEND: 'echo' })
     const note = join(home.configDir, '.aetheel', 'gateway.json')
     rmSync(note)
-    // A folder is not removed as a file is, whoever asks.
+    // A folder cannot be removed like a file, even by root.
     mkdirSync(note)
     expect(await gateway.stop()).toBe(0)
     expect(gateway.output()).toContain('"msg":"stopped"')
     expect(existsSync(join(home.configDir, '.aetheel', 'aetheel.db-wal'))).toBe(false)
   })
 
-  test('with nothing to do, it leaves, also with a client that does not listen', async ({ expect }) => {
+  test('with nothing to do, it exits, even with a client that does not read', async ({ expect }) => {
     await using home = await temporaryHome()
     const gateway = await home.start()
     const deaf = await connect(gateway.url)

@@ -1,4 +1,4 @@
-// A sub-agent from the command to the report, over the real socket, with the agent that is always there.
+// A sub-agent from the command to the report, over the real socket, with the echo backend.
 import { expect, test } from 'vitest'
 import { eventually, temporaryHome, unaccounted } from '../fakes/temporary.ts'
 import { type Client, connect } from '../harness/client.ts'
@@ -6,10 +6,10 @@ import { token } from '../harness/gateway.ts'
 
 const echo = { AGENT_BACKEND: 'echo' }
 
-/** The answer to a report has the report's own id: nobody asked for it. */
+/** The answer to a report has the report's own id, because no message triggered it. */
 const reportTo = (client: Client) => client.next(({ type, id }) => type === 'final' && /^agent:/.test(String(id)))
 
-test('/subagents new starts one, its report wakes the conversation, and the answer comes here', async () => {
+test('/subagents new starts one, its report triggers a turn in the conversation, and the answer arrives there', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start(echo)
   const client = await connect(gateway.url, 'main')
@@ -17,7 +17,7 @@ test('/subagents new starts one, its report wakes the conversation, and the answ
   const id = /`(\w+)`/.exec((await client.final('1')).text ?? '')?.[1] ?? expect.fail('no id')
   const answer = await client.next(frame => frame.type === 'final' && frame.id !== '1')
   expect(answer.text).toContain(`[Gateway: sub-agent count the files (${id}) reports:]`)
-  // The sub-agent's own echo, in which the line of the gateway cannot pass for one any more.
+  // The sub-agent's own echo, in which the gateway's line is made harmless.
   expect(answer.text).toContain(`(Gateway: you are sub-agent count the files (${id}) at depth 1 of 2`)
   client.say('2', '/subagents')
   expect((await client.final('2')).text).toMatch(new RegExp(`^- \\*\\*count the files\\*\\* \\(\`${id}\`\\): done`))
@@ -28,7 +28,7 @@ test('/subagents new starts one, its report wakes the conversation, and the answ
   await client.close()
 })
 
-test('one that works is seen and stopped, and the conversation hears of it', async () => {
+test('a running one is listed and stopped, and the conversation is notified', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start({ CLAUDE_STAND_IN_STEP_MS: '15' })
   const client = await connect(gateway.url, 'main')
@@ -53,7 +53,7 @@ test('one that works is seen and stopped, and the conversation hears of it', asy
   await client.close()
 })
 
-test('killed while it works, it is taken up again and reports once', async () => {
+test('killed while it runs, it is resumed and reports once', async () => {
   await using home = await temporaryHome()
   const first = await home.start()
   const before = await connect(first.url, 'main')

@@ -1,4 +1,4 @@
-// `aetheel chat` against the whole gateway: what was shown there is delivered, and is not told again.
+// `aetheel chat` with the whole gateway: an answer shown there counts as delivered and is not sent again.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../harness/client.ts'
 import { type Home, makeHome, type RunningGateway, runCommand, startGateway, token } from '../harness/gateway.ts'
@@ -25,7 +25,7 @@ test('an answer printed by a one-shot chat counts as delivered, time after time'
     const run = runCommand(home, ['chat', ...(i % 2 === 0 ? ['--json'] : []), `question ${i}`])
     expect(await run.exit).toBe(0)
     expect(run.stdout()).toContain(`question ${i}`)
-    // What was not handed over would wait for the next visit.
+    // An undelivered answer would wait for the next connection.
     await expect.poll(deliveries).toMatchObject({ sent: i, waiting: 0 })
   }
   const next = await connect(gateway.url, 'terminal')
@@ -34,7 +34,7 @@ test('an answer printed by a one-shot chat counts as delivered, time after time'
   await next.close()
 })
 
-test('without a running gateway the one inside hands its answer over as well', async () => {
+test('without a running gateway the temporary one delivers its answer too', async () => {
   const alone = await makeHome()
   try {
     const run = runCommand(alone, ['chat', 'all by myself'], { AGENT_BACKEND: 'echo' })

@@ -1,4 +1,4 @@
-// What wakes the agent besides people: hooks, webhooks and files, with the whole program.
+// What triggers the agent besides people: hooks, webhooks and files, with the whole program.
 import { createHmac } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ function write(home: TemporaryHome, file: string, text: string): void {
   writeFileSync(join(home.configDir, file), text)
 }
 
-test('the hooks of start and end go through the queue, and the end waits for its own', async () => {
+test('startup and shutdown hooks go through the queue, and the shutdown waits for its hook', async () => {
   await using home = await temporaryHome()
   write(
     home,
@@ -32,7 +32,7 @@ test('the hooks of start and end go through the queue, and the end waits for its
   expect(home.begun().map(({ prompt }) => prompt)).toEqual(['say hello', 'say goodbye [[tool:400]]'])
 })
 
-test('the instructions of boot.md are carried out once: tried again after a failure and a kill, and anew when they change', async () => {
+test('the instructions of boot.md run once: again after a failure or a kill, and when they change', async () => {
   await using home = await temporaryHome()
   const boot = (text: string) => write(home, 'boot.md', `# Boot\n\n## Instructions\n\n${text}\n`)
   const output = { OUTPUT_CHANNEL_ID: 'webchat:home' }
@@ -44,14 +44,14 @@ test('the instructions of boot.md are carried out once: tried again after a fail
   expect(await finalOf(before, 'hook:boot@')).toMatchObject({ ok: false })
   await before.close()
   await late.stop()
-  // It may have been ended before it had begun.
+  // It may have been ended before it started.
   const failed = booted().length
   const killed = await home.start(output)
   await vi.waitFor(() => expect(booted()).toHaveLength(failed + 1), 10_000)
   await killed.stop('SIGKILL')
   const gateway = await home.start(output)
   const client = await connect(gateway.url, 'home')
-  // The failure of before may be told once more.
+  // The earlier failure may be reported again.
   await client.next(({ type, id, ok }) => type === 'final' && String(id).startsWith('hook:boot@') && ok === true)
   expect(booted().at(-1)?.prompt).toContain('was interrupted')
   expect(booted().at(-1)?.about).toMatch(/set up the workshop[\s\S]*### Then\nsay so/)
@@ -71,7 +71,7 @@ test('the instructions of boot.md are carried out once: tried again after a fail
   expect(await unaccounted(anew)).toBe(0)
 }, 60_000)
 
-test('a hook of the end that does not end is given its time, and no more', async () => {
+test('a shutdown hook that does not end gets its timeout, and no more', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Hooks\n### shutdown\nInstruction: say goodbye [[hang]]\n')
   const gateway = await home.start({ STOP_TIMEOUT_MS: '500' })
@@ -88,7 +88,7 @@ test('a hook of the end that does not end is given its time, and no more', async
   await client.close()
 })
 
-test('the hook of the end runs also when a running turn had to be cut off', async () => {
+test('the shutdown hook runs even if a running turn had to be interrupted', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Hooks\n### shutdown\nInstruction: save what matters [[tool:300]]\n')
   const gateway = await home.start({ STOP_TIMEOUT_MS: '3000' })
@@ -122,7 +122,7 @@ test('agent_begin and agent_stop run around every turn, each in a session of its
   await client.close()
 })
 
-test('starts that came to nothing leave one greeting, that of the last', async () => {
+test('after failed starts there is one startup hook, that of the last start', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Hooks\n### startup\nInstruction: say hello [[hang]]\n')
   for (let start = 1; start <= 2; start++) {
@@ -139,7 +139,7 @@ test('starts that came to nothing leave one greeting, that of the last', async (
   await client.close()
 })
 
-test('the answer does not wait for agent_stop, and is not given again when the gateway dies in it', async () => {
+test('the answer does not wait for agent_stop, and is not repeated if the gateway is killed during it', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Hooks\n### agent_stop\nInstruction: tidy up [[hang]]\n')
   const gateway = await home.start()
@@ -158,7 +158,7 @@ test('the answer does not wait for agent_stop, and is not given again when the g
   await second.close()
 })
 
-test('a webhook of GitHub wakes the agent once per delivery, with what it brought marked as data', async () => {
+test('a GitHub webhook triggers the agent once per delivery, with its payload marked as data', async () => {
   await using home = await temporaryHome()
   write(
     home,
@@ -187,7 +187,7 @@ test('a webhook of GitHub wakes the agent once per delivery, with what it brough
   await client.close()
 })
 
-test('a file in ipc/outbound is sent to its channel once, also if the gateway dies in between', async () => {
+test('a file in ipc/outbound is sent to its channel once, even if the gateway is killed in between', async () => {
   await using home = await temporaryHome()
   const drop = join(home.configDir, 'ipc/outbound')
   mkdirSync(drop, { recursive: true })
@@ -209,7 +209,7 @@ test('a file in ipc/outbound is sent to its channel once, also if the gateway di
   await client.close()
 })
 
-test('what was said unasked is known to the conversation in which it was said', async () => {
+test('an unrequested message is part of the history of its conversation', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Hooks\n### startup\nInstruction: greet me\nChannel: webchat:home\n')
   const gateway = await home.start()
@@ -221,7 +221,7 @@ test('what was said unasked is known to the conversation in which it was said', 
   await client.close()
 })
 
-test('a budget for hooks holds for those around each turn too', async () => {
+test('a budget for hooks also applies to agent_begin and agent_stop', async () => {
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Hooks\n### agent_begin\nInstruction: look around\n')
   const gateway = await home.start({ BUDGET_SOURCE_USD: 'hook=0.000001' })

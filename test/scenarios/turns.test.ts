@@ -1,4 +1,4 @@
-// How turns can go wrong, and how the person hears of it.
+// How turns can fail, and what the person sees.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, test } from 'vitest'
@@ -27,7 +27,7 @@ describe('a turn', () => {
   })
   afterAll(() => home[Symbol.asyncDispose]())
 
-  test.concurrent('whose session is lost begins afresh with what was said before, and says so', async ({ expect }) => {
+  test.concurrent('whose session is lost starts over with the history, and says so', async ({ expect }) => {
     const client = await connect(gateway.url, 'lost')
     client.say('1', 'my cat is called Ada')
     await client.final('1')
@@ -48,7 +48,7 @@ describe('a turn', () => {
     await client.close()
   })
 
-  test.concurrent('that falls silent is ended, told, and the lane goes on', async ({ expect }) => {
+  test.concurrent('that is silent is ended and reported, and the lane continues', async ({ expect }) => {
     const client = await connect(gateway.url, 'silent')
     const began = performance.now()
     client.say('1', 'say nothing [[hang]]')
@@ -65,14 +65,14 @@ describe('a turn', () => {
     await client.close()
   })
 
-  test.concurrent('is not ended while a tool is at work, however quiet that is', async ({ expect }) => {
+  test.concurrent('is not ended while a tool runs, however quiet it is', async ({ expect }) => {
     const client = await connect(gateway.url, 'tool')
     client.say('1', 'build it [[tool:3000]]')
     expect(await client.final('1')).toMatchObject({ ok: true, text: 'turn 1: build it [[tool:3000]]' })
     await client.close()
   })
 
-  test.concurrent('that goes on and on is ended at the ceiling, even while it speaks', async ({ expect }) => {
+  test.concurrent('that runs too long is ended at the ceiling, even while it produces text', async ({ expect }) => {
     const client = await connect(gateway.url, 'endless')
     const began = performance.now()
     client.say('1', 'tell me everything [[long:3000]]')
@@ -83,7 +83,7 @@ describe('a turn', () => {
     await client.close()
   })
 
-  test.concurrent('that dies after a tool ran is not run a second time', async ({ expect }) => {
+  test.concurrent('that crashes after a tool ran is not repeated', async ({ expect }) => {
     const client = await connect(gateway.url, 'acted')
     client.say('1', 'pay the bill [[tool]] [[dieafter]]')
     expect(await client.final('1')).toMatchObject({ ok: false, text: expect.stringMatching(/^Crashed: /) })
@@ -93,7 +93,9 @@ describe('a turn', () => {
     await client.close()
   })
 
-  test.concurrent('that meets a usage limit is parked, told, and taken up when the limit ends', async ({ expect }) => {
+  test.concurrent('that reaches a usage limit waits, which is reported, and runs when the limit ends', async ({
+    expect,
+  }) => {
     const client = await connect(gateway.url, 'limit')
     const end = Math.ceil(Date.now() / 1000) + 2
     client.say('1', `work hard [[limit:${end}]]`)
@@ -103,7 +105,7 @@ describe('a turn', () => {
       `"why":"rate-limited","until":"${new Date(end * 1000).toISOString()}","msg":"turn put off"`,
     )
     expect(client.frames.some(frame => frame.type === 'final')).toBe(false)
-    // What is parked waits, so it can still be edited: this one runs into no second limit.
+    // A deferred message can still be edited: this avoids a second limit.
     client.send({ type: 'edit', id: '1', text: 'work hard, please' })
     expect((await client.final('1')).text).toContain('work hard, please')
     expect(Date.now()).toBeGreaterThanOrEqual(end * 1000)
@@ -124,7 +126,7 @@ describe('a turn', () => {
   })
 })
 
-test.concurrent('an overloaded service is tried again later: told, waiting, and still to be cancelled', async ({
+test.concurrent('with an overloaded service the message is retried later: reported, waiting, and still cancellable', async ({
   expect,
 }) => {
   await using home = await temporaryHome()
@@ -162,7 +164,7 @@ test.concurrent('with all places taken, a sixth conversation is refused as busy'
   expect(await unaccounted(gateway)).toBe(0)
 })
 
-test.concurrent('with BUSY=queue the sixth waits, hears its position and is answered when a place is free', async ({
+test.concurrent('with BUSY=queue the sixth waits, gets its position and is answered when a place is free', async ({
   expect,
 }) => {
   await using home = await temporaryHome()
@@ -180,9 +182,7 @@ test.concurrent('with BUSY=queue the sixth waits, hears its position and is answ
   expect((await seventh.final('1')).text).toBe('turn 1: and me')
 })
 
-test.concurrent('with COLLECT what came in meanwhile is answered together, and each message has its end', async ({
-  expect,
-}) => {
+test.concurrent('with COLLECT waiting messages are answered together, and each has an end', async ({ expect }) => {
   await using home = await temporaryHome()
   const gateway = await home.start({ COLLECT: 'true' })
   const client = await connect(gateway.url)
@@ -196,7 +196,9 @@ test.concurrent('with COLLECT what came in meanwhile is answered together, and e
   expect((await statusOf(gateway)).events).toMatchObject({ received: 4, answered: 4 })
 })
 
-test.concurrent('a turn cut off by kill -9 is taken up in its session and told so', async ({ expect }) => {
+test.concurrent('a turn interrupted by kill -9 is resumed in its session, and the agent is notified', async ({
+  expect,
+}) => {
   await using home = await temporaryHome()
   const first = await home.start({ CLAUDE_STAND_IN_STEP_MS: '300' })
   const client = await connect(first.url, 'cut')
@@ -210,13 +212,13 @@ test.concurrent('a turn cut off by kill -9 is taken up in its session and told s
   expect(home.begun()).toHaveLength(2)
   expect(after).toMatchObject({ session: before?.session, resumed: true })
   expect(after?.prompt).toMatch(/turn on the last message above was interrupted/)
-  // The session has the words themselves, and they are not said again.
+  // The session already has the message, so it is not sent again.
   expect(after?.prompt).not.toContain('one two three')
   expect(after?.about).toContain('one two three')
   expect(before?.prompt).not.toContain('was interrupted')
 })
 
-test.concurrent('a message that was cut off three times is set aside, visibly, and the lane goes on', async ({
+test.concurrent('a message that was interrupted three times is parked visibly, and the lane continues', async ({
   expect,
 }) => {
   await using home = await temporaryHome()
@@ -244,7 +246,7 @@ test.concurrent('a message that was cut off three times is set aside, visibly, a
   await eventually('nothing but the gateway', () => processesWith(home.dir).every(pid => pid === gateway.pid))
 })
 
-test.concurrent('where no agent CLI is installed the first answer streams and says so, and the next does not repeat it', async ({
+test.concurrent('without an agent CLI the first answer streams and says so, and the next does not repeat it', async ({
   expect,
 }) => {
   await using home = await temporaryHome()
@@ -260,7 +262,7 @@ test.concurrent('where no agent CLI is installed the first answer streams and sa
   expect((await client.final('2')).text).toBe('You said:\n\nand now?')
 })
 
-test('every turn is told the time on the wall of the owner, and nobody reads it in an answer', async ({ expect }) => {
+test('every prompt has the owner’s local time, and no answer contains it', async ({ expect }) => {
   await using home = await temporaryHome()
   const gateway = await home.start({ TIMEZONE: 'Asia/Kathmandu' })
   const client = await connect(gateway.url, 'time')

@@ -32,7 +32,7 @@ const saying = (...events: AgentEvent[]) =>
 const failing = (why: Extract<Ended, { ok: false }>['why'], detail: string) =>
   saying({ type: 'ended', ok: false, why, detail })
 
-/** Speaks as soon as it is told to stop, as every backend does. */
+/** Ends as soon as it is aborted, like every backend. */
 const waiting = backend(async function* (signal) {
   await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
   yield { type: 'ended', ok: false, why: 'stopped', detail: 'the run was stopped' }

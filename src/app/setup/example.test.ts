@@ -1,4 +1,4 @@
-// The example workspace beside what a person has already.
+// Writing the example workspace into a folder that already has files.
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,14 +19,14 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
-test('everything is written where nothing is, and the second time nothing', async () => {
+test('in an empty folder everything is written, the second time nothing', async () => {
   const all = ['agents.md', 'skills/tea/SKILL.md']
   expect(await copyExample(from, to)).toEqual({ written: all, kept: [] })
   expect(await readFile(join(to, 'skills/tea/SKILL.md'), 'utf8')).toBe('how to make tea')
   expect(await copyExample(from, to)).toEqual({ written: [], kept: all })
 })
 
-test('what is there stays as it is, also a link, which is not written through', async () => {
+test('existing files stay as they are; so does a link, which is not written through', async () => {
   await mkdir(join(to, 'skills/tea'), { recursive: true })
   await writeFile(join(to, 'agents.md'), 'mine')
   await symlink(join(dir, 'elsewhere'), join(to, 'skills/tea/SKILL.md'))
@@ -35,7 +35,7 @@ test('what is there stays as it is, also a link, which is not written through', 
   expect(await readdir(dir)).not.toContain('elsewhere')
 })
 
-test('where it cannot be written, or is missing, plain words say so', async () => {
+test('if it cannot be written, or the template is missing, the error says so', async () => {
   await mkdir(to, { recursive: true })
   await writeFile(join(to, 'skills'), 'a file where a folder should be')
   await expect(copyExample(from, to)).rejects.toThrow(/SKILL\.md could not be written \(.*Check/)

@@ -21,20 +21,20 @@ const lineOf = (text: string, name: string) =>
     .find(line => line.startsWith(`${name}=`))
     ?.slice(name.length + 1) ?? ''
 
-test('it names everything by its whole path, with the flags of the launcher, and lets running turns end', () => {
+test('it uses absolute paths and the flags of the launcher, and lets running turns end', () => {
   const text = unitText(plain)
   expect(lineOf(text, 'ExecStart')).toBe(
     `/opt/node/bin/node ${nodeFlags.join(' ')} /opt/aetheel/bin/aetheel.mjs start --config-dir /home/ada/aetheel`,
   )
   expect(lineOf(text, 'WorkingDirectory')).toBe('/home/ada')
-  // Running turns have this time, and then the hook of the end has it.
+  // Running turns get this time, and then the shutdown hook gets it.
   expect(Number(lineOf(text, 'TimeoutStopSec'))).toBeGreaterThan(60)
   expect(lineOf(unitText({ ...plain, stopTimeoutMs: 90_500 }), 'TimeoutStopSec')).toBe('196')
   const launcher = readFileSync(join(import.meta.dirname, '../../../bin/aetheel'), 'utf8')
   expect(launcher).toContain(`"$node" ${nodeFlags.join(' ')} "$home/bin/aetheel.mjs"`)
 })
 
-test('whatever a folder is called, systemd reads the words that were meant', () => {
+test('for any folder name, systemd reads the arguments that were meant', () => {
   const path = fc
     .string({ unit: fc.constantFrom(...'ab/ %$"\'\\;#{}~é'), minLength: 1, maxLength: 20 })
     .map(name => `/${name}`)
@@ -59,7 +59,7 @@ function wordsOf(line: string): string[] {
   )
 }
 
-test('a program that systemd would not start by name is started by a shell, with the same words', () => {
+test('a program whose name systemd does not accept is started by a shell, with the same arguments', () => {
   const node = '/odd "node" \\ $HOME'
   const [sh, c, script, ...words] = wordsOf(lineOf(unitText({ ...plain, node }), 'ExecStart'))
   expect([sh, c, script]).toEqual(['/bin/sh', '-c', 'exec "$0" "$@"'])
@@ -91,7 +91,7 @@ test.skipIf(!hasVerify)('systemd itself finds nothing wrong with it (skipped wit
     const spaced = join(dir, 'with 50% $HOME')
     cpSync(odd, spaced, { recursive: true })
     expect(verify({ node: join(spaced, 'node'), workingDir: spaced })).toEqual([])
-    // It would have said so.
+    // Otherwise there would be a warning.
     expect(verify({ node: join(dir, 'nobody') }).join()).toContain('not executable')
   } finally {
     rmSync(dir, { recursive: true })

@@ -15,7 +15,7 @@ afterEach(() => rm(dir, { recursive: true }))
 const textOf = (name: string) => readFile(join(dir, name), 'utf8')
 const modeOf = async (name: string) => ((await stat(join(dir, name))).mode & 0o777).toString(8)
 
-test('all are written, readable by their owner alone, and undone as if nothing had been', async () => {
+test('all files are written, readable only by their owner, and can be undone completely', async () => {
   await writeFile(join(dir, 'old'), 'as it was')
   await chmod(join(dir, 'old'), 0o644)
   const { undo } = await writeTogether([
@@ -33,7 +33,7 @@ test('all are written, readable by their owner alone, and undone as if nothing h
   expect([await textOf('old'), await modeOf('old')]).toEqual(['as it was', '644'])
 })
 
-test('one that cannot be written leaves the others as they were', async () => {
+test('if one cannot be written, the others stay as they were', async () => {
   await writeFile(join(dir, 'a-file'), '')
   const failing = writeTogether([
     { path: join(dir, 'first'), before: null, text: 'x', copy: null },
@@ -45,7 +45,7 @@ test('one that cannot be written leaves the others as they were', async () => {
   expect(await readdir(dir)).toEqual(['a-file'])
 })
 
-test('a link stays a link, and a folder that somebody else has filled stays', async () => {
+test('a link stays a link, and a folder with other files stays', async () => {
   await writeFile(join(dir, 'real'), 'before')
   await symlink('real', join(dir, 'link'))
   await writeTogether([{ path: join(dir, 'link'), before: 'before', text: 'after', copy: null }])
@@ -56,7 +56,7 @@ test('a link stays a link, and a folder that somebody else has filled stays', as
   expect([existsSync(join(dir, 'made/x')), existsSync(join(dir, 'made/theirs'))]).toEqual([false, true])
 })
 
-test('what was changed or made since it was looked at is not overwritten, and the others are left alone', async () => {
+test('a file changed or created since it was checked is not overwritten, and the others are left alone', async () => {
   await writeFile(join(dir, 'edited'), 'by hand')
   for (const before of ['as it was', null]) {
     const late = writeTogether([

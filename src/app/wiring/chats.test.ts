@@ -8,7 +8,7 @@ const ready = (chat: string) =>
 const isSettled = (promise: Promise<void>) =>
   Promise.race([promise.then(() => true), new Promise<boolean>(resolve => setImmediate(resolve, false))])
 
-test('the chats are connected when the last of them is, however often one of them says so', async () => {
+test('the chats are connected when the last one is, however often one of them reports it', async () => {
   const { connected, listen } = whenReady(['discord', 'tavern'])
   listen(ready('discord'))
   listen({ type: 'chat-lost', chat: 'discord', why: 'closed' })

@@ -8,13 +8,13 @@ import type { Stores } from './stores.ts'
 /** Longer than any prompt a person writes, short enough to do no harm. */
 const maxCharacters = 200_000
 
-export interface LettingInParts extends CommandsParts {
+export interface IntakeWiringParts extends CommandsParts {
   readonly emit: Emit
   readonly pairing: Stores['pairing']
   readonly deliveries: ReturnType<typeof createDeliveries>
 }
 
-export function createIntakeWiring(parts: LettingInParts) {
+export function createIntakeWiring(parts: IntakeWiringParts) {
   const { live, clock, emit, inbox, budget, pairing, deliveries } = parts
   const { maxDepth } = live.current().queue
   const commands = gatewayCommands(parts)

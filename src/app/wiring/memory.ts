@@ -21,7 +21,7 @@ import {
 } from '../../store/index.ts'
 import { stateDir } from '../state-folder.ts'
 
-export interface RememberingParts {
+export interface MemoryWiringParts {
   readonly live: LiveConfig
   readonly db: Database
   readonly clock: Clock
@@ -31,7 +31,7 @@ export interface RememberingParts {
   notify(key: string, text: string): Promise<void>
 }
 
-export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: RememberingParts) {
+export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: MemoryWiringParts) {
   const { configDir: dir } = live.current()
   const zone = () => live.current().timezone
   const failed = (file: string) => (error: unknown) => {
@@ -66,6 +66,7 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: Rem
     brain,
     tasks,
     content,
+    /** What the owner sees on the Memory page and with `aetheel memory`. Approving and undoing changes is the file guard's part. */
     memory: { ...search, ...fileGuard } satisfies MemorySearch & MemoryLog,
     listen({ type }: Signal): void {
       if (archived.has(type)) archive.nudge()

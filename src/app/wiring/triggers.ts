@@ -77,7 +77,7 @@ export function createTriggers(parts: TriggersParts): Triggers {
     jobs,
     clockSource: {
       name: source.name,
-      run: (_, signal) => source.run(withinBudget(budget, accept), signal),
+      run: (sink, signal) => source.run(withinBudget(budget, sink), signal),
     },
     webhook: createWebhooks({
       read: agentsFile,

@@ -33,7 +33,7 @@ import type { Triggers } from './triggers.ts'
 
 const historyHandedOver = { messages: 40, characters: 24_000 }
 
-export interface TurningParts {
+export interface TurnWiringParts {
   readonly live: LiveConfig
   readonly clock: Clock
   readonly emit: Emit
@@ -42,14 +42,14 @@ export interface TurningParts {
   readonly route: Route
   readonly cooldowns: Cooldowns
   readonly workspace: ReturnType<typeof createWorkspace>
-  readonly fileGuard: Pick<FileGuard, 'attend' | 'noteFor'>
+  readonly fileGuard: Pick<FileGuard, 'guardTurn' | 'noteFor'>
   readonly equipment: ReturnType<typeof createToolWiring>['equipment']
   readonly subagents: Pick<ReturnType<typeof openSubAgents>, 'live'>
   readonly hook: Triggers['hook']
   readonly followUpsOf: ReturnType<typeof createReplies>['followUpsOf']
 }
 
-export function createTurnWiring(parts: TurningParts) {
+export function createTurnWiring(parts: TurnWiringParts) {
   const { live, clock, emit, route, workspace, fileGuard, equipment, subagents } = parts
   const { sessions, history, conversationSettings } = parts.stores
   const { configDir } = live.current()
@@ -88,7 +88,7 @@ export function createTurnWiring(parts: TurningParts) {
     systemPrompt,
     equip: equipment.equip,
     hook: parts.hook,
-    attend: fileGuard.attend,
+    guardTurn: fileGuard.guardTurn,
     compose: ({ event, earlier, received, history: messages, resumed, interrupted }) =>
       composePrompt({
         text: received === 'all' ? '' : wordsOf(event),
@@ -106,11 +106,11 @@ export function createTurnWiring(parts: TurningParts) {
           resumed ? 'since' : 'all',
         ),
       }),
-    isCut: ({ id, lane }) => conversationSettings.freshFrom(lane) >= id,
+    wasReset: ({ id, lane }) => conversationSettings.freshFrom(lane) >= id,
     history: (lane, after) =>
       history.answered(lane, Math.max(after, conversationSettings.freshFrom(lane)), historyHandedOver.messages),
     openLive: taken => (agentOf(taken.lane) === null ? openDraft(taken) : subagents.live(taken)),
-    deliveries: parts.followUpsOf,
+    followUpsOf: parts.followUpsOf,
   })
 
   return {

@@ -50,6 +50,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
   let self = recallSelf(memory)
   // A resumed session does not tell who we are, so without that a new session is needed.
   if (self === null) for (const { name: session } of memory.list('session:')) memory.put(session, null)
+  /** The intake; null while the chat is not running. */
   let sink: EventSink | null = null
   let life: AbortSignal = new AbortController().signal
   const underway = new Set<Promise<unknown>>()
@@ -96,7 +97,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
   }
 
   const directs = createDirectMessages({ api, memory, clock, people: people.known, trouble })
-  const listening = createInbound({
+  const inbound = createInbound({
     ...{ api, clock, cursors, places, threads, directs, ourId, accept, fetch, save, trouble },
     ...{ workspace: workspace.dir, opensThreads: options.threads === 'auto', catchUpMs: options.catchupMaxAge },
     ...{ change: context.change, knows: people.knows, broke: context.broke },
@@ -111,7 +112,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
     drop: message => dropAttachments(message, workspace.dir),
   })
   const handle = createDispatches({
-    ...{ clock, cursors, places, listening, saveSelf, ready, self: () => self, life: () => life },
+    ...{ clock, cursors, places, inbound, saveSelf, ready, self: () => self, life: () => life },
     posted: posts.received,
     async interaction(one, missed) {
       await onInteraction(one, missed).catch(context.broke)

@@ -64,9 +64,10 @@ const pauses = { baseMs: 1000, longestMs: 300_000, withoutNetworkMs: 60_000 }
 const lastingMs = 60_000
 /** After this many attempts over a failing network, a new session starts, perhaps at another address. */
 const triesWithSession = 6
-const goodbyeMs = 2000
-/** A dead connection does not answer the close frame either. */
-const farewellMs = 3000
+/** How long shutdown waits for all connections to close. */
+const closeAllMs = 2000
+/** How long a connection gets to answer a close frame. A dead one never does. */
+const closeOneMs = 3000
 
 export function createConnection(parts: ConnectionParts): Connection {
   const { memory, clock, emit, intents } = parts
@@ -170,7 +171,7 @@ export function createConnection(parts: ConnectionParts): Connection {
   /** The library waits half a minute for a close frame that never comes. */
   async function terminateDeadLine(shard: number): Promise<void> {
     const socket = socketOf(strategy, shard)
-    await clock.sleep(farewellMs, over)
+    await clock.sleep(closeOneMs, over)
     if (socket?.readyState === 2) socket.terminate()
   }
 
@@ -212,7 +213,7 @@ export function createConnection(parts: ConnectionParts): Connection {
         const closed = Promise.resolve(manager.destroy({ code: CloseCodes.Resuming, reason: 'back soon' }))
         await within(
           closed.catch(error => trouble(String(error))),
-          goodbyeMs,
+          closeAllMs,
           clock,
         )
         for (const socket of sockets) socket?.terminate()

@@ -17,14 +17,14 @@ function setup() {
   }
   const cursors = openCursors(memory)
   let self: Self | null = null
-  const told: object[] = []
+  const reported: object[] = []
   const looked: (string | null)[] = []
   const posted: string[][] = []
   const handle = createDispatches({
     cursors,
     clock: { now: () => 1_500_000_000_000, sleep: async () => undefined },
     places: { learnGuild: () => undefined } as unknown as Places,
-    listening: {
+    inbound: {
       ...{ message: async () => true, edited: async () => true, deleted: async () => true, joined: async () => true },
       left: async () => true,
       async catchUp(guild) {
@@ -36,7 +36,7 @@ function setup() {
     saveSelf: now => {
       self = now
     },
-    ready: (resumed, shard) => void (self && told.push({ ...shareOf(self, shard), resumed })),
+    ready: (resumed, shard) => void (self && reported.push({ ...shareOf(self, shard), resumed })),
     posted: (...post) => void posted.push(post),
     interaction: async () => undefined,
     life: () => new AbortController().signal,
@@ -53,21 +53,21 @@ function setup() {
   }
   const guild = (id: string, shard: number) =>
     handle({ t: 'GUILD_CREATE', s: 2, shard, missed: false, d: { id, channels: [], threads: [] } })
-  return { handle, ready, guild, told, looked, posted, cursors, self: () => self }
+  return { handle, ready, guild, reported, looked, posted, cursors, self: () => self }
 }
 
 test('a single connection has no number', async () => {
-  const { ready, told } = setup()
+  const { ready, reported } = setup()
   await ready(0, 1, [first, second])
-  expect(told).toEqual([{ guilds: 2, shard: null, resumed: false }])
+  expect(reported).toEqual([{ guilds: 2, shard: null, resumed: false }])
 })
 
 test('each of several connections reports its number and guild count, also when it resumes', async () => {
-  const { handle, ready, told, looked, self } = setup()
+  const { handle, ready, reported, looked, self } = setup()
   await ready(0, 2, [first])
   await ready(1, 2, [second])
   await handle({ t: 'RESUMED', s: 3, shard: 0, missed: false, d: {} })
-  expect(told).toEqual([
+  expect(reported).toEqual([
     { guilds: 1, shard: '1 of 2', resumed: false },
     { guilds: 1, shard: '2 of 2', resumed: false },
     { guilds: 1, shard: '1 of 2', resumed: true },

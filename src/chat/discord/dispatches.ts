@@ -15,7 +15,7 @@ import type { ChatMemory } from '../../base/chat.ts'
 import type { Clock } from '../../base/time.ts'
 import type { Dispatch } from './connection.ts'
 import type { Cursors } from './cursors.ts'
-import type { Listening } from './inbound.ts'
+import type { Inbound } from './inbound.ts'
 import { wholeGuild, wholeMessage, wholeReady } from './normalize.ts'
 import type { ChannelData, Places } from './places.ts'
 import { idAt, shardOf } from './snowflake.ts'
@@ -35,7 +35,7 @@ export interface DispatchParts {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly places: Places
-  readonly listening: Listening
+  readonly inbound: Inbound
   self(): Self | null
   saveSelf(self: Self): void
   ready(resumed: boolean, shard: number): void
@@ -48,7 +48,7 @@ export interface DispatchParts {
 
 /** Each resolves when it is handled. False: Discord must send it again after the next start. */
 export function createDispatches(parts: DispatchParts): (event: Dispatch) => Promise<boolean> {
-  const { clock, cursors, places, listening } = parts
+  const { clock, cursors, places, inbound } = parts
   /** The latest message we knew when this session started. */
   let horizon: string | null = null
   /** Guilds that are not caught up yet. */
@@ -72,27 +72,27 @@ export function createDispatches(parts: DispatchParts): (event: Dispatch) => Pro
         const message = wholeMessage(d as GatewayMessageCreateDispatchData)
         const { id, nonce, channel_id: channel, author } = message
         if (nonce !== undefined && author.id === parts.self()?.id) parts.posted(channel, String(nonce), id)
-        return listening.message(message, missed)
+        return inbound.message(message, missed)
       }
       case 'MESSAGE_UPDATE':
-        return listening.edited(wholeMessage(d as GatewayMessageCreateDispatchData))
+        return inbound.edited(wholeMessage(d as GatewayMessageCreateDispatchData))
       case 'MESSAGE_DELETE':
-        return listening.deleted(d as GatewayMessageDeleteDispatchData)
+        return inbound.deleted(d as GatewayMessageDeleteDispatchData)
       case 'MESSAGE_DELETE_BULK':
-        return listening.deleted(d as GatewayMessageDeleteBulkDispatchData)
+        return inbound.deleted(d as GatewayMessageDeleteBulkDispatchData)
       case 'INTERACTION_CREATE':
         await parts.interaction(d as APIInteraction, missed)
         return true
       case 'THREAD_CREATE': {
         const thread = d as GatewayThreadCreateDispatchData
         places.learnChannel(thread as ChannelData, thread.guild_id ?? null)
-        return 'member' in thread && thread.member ? listening.joined(thread.id) : true
+        return 'member' in thread && thread.member ? inbound.joined(thread.id) : true
       }
       case 'THREAD_MEMBERS_UPDATE': {
         const { id, added_members: added = [], removed_member_ids: removed = [] } = d as ThreadMembers
         const us = parts.self()?.id ?? ''
-        if (removed.includes(us)) return listening.left(id)
-        return added.some(one => one.user_id === us) ? listening.joined(id) : true
+        if (removed.includes(us)) return inbound.left(id)
+        return added.some(one => one.user_id === us) ? inbound.joined(id) : true
       }
       default:
         onPlace(t, d)
@@ -118,7 +118,7 @@ export function createDispatches(parts: DispatchParts): (event: Dispatch) => Pro
     // Direct messages come over the first connection.
     if (shard !== 0) return caughtUp(true, null)
     directsAway = true
-    const done = await listening.catchUp(null, horizon, parts.life())
+    const done = await inbound.catchUp(null, horizon, parts.life())
     if (done) directsAway = false
     return caughtUp(done, null)
   }
@@ -129,7 +129,7 @@ export function createDispatches(parts: DispatchParts): (event: Dispatch) => Pro
     for (const { id, member } of guild.threads) if (member) cursors.takePart(id)
     const self = parts.self()
     if (self && !self.guilds.includes(guild.id)) parts.saveSelf({ ...self, guilds: [...self.guilds, guild.id] })
-    return caughtUp(await listening.catchUp(guild, horizon, parts.life()), guild.id)
+    return caughtUp(await inbound.catchUp(guild, horizon, parts.life()), guild.id)
   }
 
   /** Once everything missed is handled, the horizon may move on for the next start. */

@@ -1,4 +1,4 @@
-// Requests over real connections: none is left open, and none waits for ever.
+// Requests over real connections: none is left open, and none waits forever.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -33,7 +33,7 @@ import type { Places } from './places.ts'
 import { compareIds } from './snowflake.ts'
 import type { Threads } from './threads.ts'
 
-export interface ListeningParts {
+export interface InboundParts {
   readonly api: API
   readonly clock: Clock
   readonly cursors: Cursors
@@ -44,6 +44,7 @@ export interface ListeningParts {
   readonly opensThreads: boolean
   readonly catchUpMs: number
   ourId(): string
+  /** Hands the event to the intake. */
   accept(event: NewEvent): Promise<Accepted | Duplicate | Refused>
   change(key: string, event: NewEvent | null): Promise<Changed>
   knows(sender: Sender): boolean
@@ -59,7 +60,7 @@ export interface ListeningParts {
 }
 
 /** Each resolves when it is handled. False: not now; Discord must send it again after the next start. */
-export interface Listening {
+export interface Inbound {
   message(message: GatewayMessageCreateDispatchData, missed: boolean): Promise<boolean>
   edited(message: GatewayMessageCreateDispatchData): Promise<boolean>
   deleted(message: GatewayMessageDeleteDispatchData | GatewayMessageDeleteBulkDispatchData): Promise<boolean>
@@ -82,9 +83,10 @@ const atOnce = 4
 const directMessagesLookedAt = 200
 const rememberedIds = 2000
 
-export function createInbound(parts: ListeningParts): Listening {
+export function createInbound(parts: InboundParts): Inbound {
   const { api, clock, cursors, places, threads, directs } = parts
-  const turns = new Map<string, Promise<unknown>>()
+  /** The last piece of work of each channel. */
+  const lastWork = new Map<string, Promise<unknown>>()
   const slots = createSlots(atOnce)
   /** Ids of handled messages: they may come again when a session is resumed or caught up. */
   const dealtWith = new Set<string>()
@@ -93,13 +95,13 @@ export function createInbound(parts: ListeningParts): Listening {
 
   /** One at a time per channel: a later message must not overtake one whose files take long. */
   function inOrder<T>(channel: string, work: () => Promise<T>): Promise<T> {
-    const turn = (turns.get(channel) ?? Promise.resolve()).then(work, work)
-    turns.set(channel, turn)
-    const leave = () => {
-      if (turns.get(channel) === turn) turns.delete(channel)
+    const done = (lastWork.get(channel) ?? Promise.resolve()).then(work, work)
+    lastWork.set(channel, done)
+    const forget = () => {
+      if (lastWork.get(channel) === done) lastWork.delete(channel)
     }
-    turn.then(leave, leave)
-    return turn
+    done.then(forget, forget)
+    return done
   }
 
   const usIn = async (guild: string | null, message: MessageSeen): Promise<Us> => ({
@@ -241,13 +243,13 @@ export function createInbound(parts: ListeningParts): Listening {
         .slice(0, directMessagesLookedAt)
         .map(({ channel }) => ({ channel, newest: null }))
     const mayRead = readableIn(guild, parts.ourId())
-    const told = [...guild.channels, ...guild.threads].flatMap((one): readonly Away[] =>
+    const readable = [...guild.channels, ...guild.threads].flatMap((one): readonly Away[] =>
       'last_message_id' in one && mayRead(one) ? [{ channel: one.id, newest: one.last_message_id ?? '0' }] : [],
     )
     const listed = new Set([...guild.channels, ...guild.threads].map(({ id }) => id))
     // An archived thread is not listed, but somebody may have written there before it was archived.
     const archived = cursors.known(guild.id).filter(({ channel }) => !listed.has(channel) && cursors.takesPart(channel))
-    return [...told, ...archived.map(({ channel }) => ({ channel, newest: null }))]
+    return [...readable, ...archived.map(({ channel }) => ({ channel, newest: null }))]
   }
 
   return {

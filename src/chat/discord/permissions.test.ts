@@ -35,8 +35,8 @@ test.each<[string, GuildGiven, ChannelGiven, boolean]>([
   ['closed to our role, open to us', guild({}), channel(['us', both, '0'], ['bot', '0', both]), true],
   ['closed, but we are an administrator', guild({ own: String(admin) }), channel(['us', '0', both]), true],
   ['closed, but the guild is ours', guild({ owner: us }), channel(['g', '0', both]), true],
-  ['nobody told us who we are', { ...guild({ everyone: '0' }), members: [] }, channel(), true],
-  ['nobody told us what roles there are', { ...guild({ everyone: '0' }), roles: [] }, channel(), true],
+  ['our own member is not listed', { ...guild({ everyone: '0' }), members: [] }, channel(), true],
+  ['the roles are not listed', { ...guild({ everyone: '0' }), roles: [] }, channel(), true],
   ['a forum', guild({}), { id: 'f', type: 15 }, false],
 ])('%s', (_, there, where, may) => {
   expect(readableIn(there, us)(where)).toBe(may)

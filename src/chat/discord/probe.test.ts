@@ -1,4 +1,4 @@
-// The link that takes the bot into a server.
+// The links of the probe.
 import { expect, test } from 'vitest'
 import { inviteLink } from './probe.ts'
 

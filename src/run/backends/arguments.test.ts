@@ -69,13 +69,13 @@ test('opencode', () =>
     expect(list[0]).toBe('run')
     expect(follows(list, '--format', 'json')).toBe(true)
     expect(list.includes('--model')).toBe(turn.model !== null)
-    // A name without a provider is one of its own.
+    // A model without a provider belongs to opencode itself.
     if (turn.model) expect(follows(list, '--model', `opencode/${turn.model}`)).toBe(true)
     expect(follows(argumentsOf(opencode, { ...turn, model: 'x/y' }), '--model', 'x/y')).toBe(true)
   }))
 
 // Feature: multi-cli-backend, Property 5: Session resume args across backends
-describe('a session is resumed with the flags of each CLI, and without one there is no flag of it', () => {
+describe('a session is resumed with the flags of each CLI; without a session there is no such flag', () => {
   const flags: Record<string, { resume(id: string): readonly string[]; all: readonly string[] }> = {
     claude: { resume: id => ['--resume', id], all: ['--resume', '--session-id', '--continue'] },
     codex: { resume: id => ['resume', id], all: ['resume'] },
@@ -96,7 +96,7 @@ describe('a session is resumed with the flags of each CLI, and without one there
 })
 
 test.each(dialects.map(dialect => dialect.name))(
-  '%s gets the words by stdin and by file, never on its command line',
+  '%s gets the prompt by stdin and the system prompt by file, never on its command line',
   name => {
     const dialect = dialects.find(one => one.name === name)!
     law(turns, turn => {

@@ -57,7 +57,7 @@ test('a path may name the package, the folder it was installed in, or that of th
     expect(findSdk(path, undefined)).toEqual({ dir, version: '1.2.3', entry: join(dir, 'sdk.mjs'), program: null })
 })
 
-test('without a path the nearest one is taken: of the folder, of the node that runs, of those on PATH', () => {
+test('without a path the nearest SDK is used: beside the workspace, of the running node, of the nodes on PATH', () => {
   const cwd = join(home, 'project/below')
   const node = join(home, 'node/bin/node')
   const path = ['bin', 'relative', join(home, 'other/bin')].join(delimiter)
@@ -67,7 +67,7 @@ test('without a path the nearest one is taken: of the folder, of the node that r
   for (const place of places) expect([installIn(join(home, place))]).toEqual([found()])
 })
 
-test('a path that leads nowhere is not made up for by another, and the way to install it is told', async () => {
+test('an invalid path is not replaced by another one; the error says how to install the SDK', async () => {
   installIn(join(home, 'node_modules'), '', 'another')
   const backend = open({ sdkPath: join(home, 'node_modules/another') })
   expect(await backend.check(never)).toEqual({
@@ -77,12 +77,12 @@ test('a path that leads nowhere is not made up for by another, and the way to in
   expect(await last(backend.run(turn(), never))).toMatchObject({ ok: false, why: 'not-installed' })
 })
 
-test('its version and the claude that it uses are told', async () => {
+test('the check reports its version and the claude that it uses', async () => {
   const detail = expect.stringMatching(/claude-agent-sdk 9\.9\.9 with .*claude\.mjs 9\.9\.9 \(Claude Code stand-in\)$/)
   expect(await open().check(never)).toEqual({ ok: true, detail })
 })
 
-test('the claude that it carries is the one, unless another is named', () => {
+test('it uses its own claude unless another one is configured', () => {
   const dir = installIn(join(home, 'node_modules'))
   const carried = join(
     `${dir}-${process.platform}-${process.arch}`,
@@ -93,7 +93,7 @@ test('the claude that it carries is the one, unless another is named', () => {
   expect(findSdk(home, undefined)?.program).toBe(carried)
 })
 
-test('one that came without takes the claude on PATH', async () => {
+test('an SDK without its own claude uses the one on PATH', async () => {
   const bin = join(home, 'bin')
   mkdirSync(bin)
   symlinkSync(join(fakes, 'claude.mjs'), join(bin, 'claude'))
@@ -103,7 +103,7 @@ test('one that came without takes the claude on PATH', async () => {
   expect(await last(backend.run(turn(), never))).toMatchObject({ ok: true, text: 'turn 1: hello' })
 })
 
-test('claude gets what it needs and nothing else: its environment, the system prompt, servers by a file', async () => {
+test('claude gets its environment, the system prompt and the MCP servers in a file, and nothing else', async () => {
   const env = { TOKEN: 'a-secret' }
   const asked = turn({ mcpServers: [{ name: 'files', command: 'serve', args: [], env }], model: 'opus' })
   expect(await last(open().run(asked, never))).toMatchObject({ ok: true })
@@ -165,7 +165,7 @@ test.each([
     'export const query = () => ({ async *[Symbol.asyncIterator]() { throw new Error("not today") } })',
     'not today',
   ],
-])('an SDK that %s is an end, not a throw', async (_, code, told) => {
+])('an SDK that %s ends the run instead of throwing', async (_, code, told) => {
   const sdkPath = installIn(join(home, 'node_modules'), code)
   expect(await last(open({ sdkPath }).run(turn(), never))).toMatchObject({
     ok: false,
@@ -175,7 +175,7 @@ test.each([
 })
 
 // docs/adr/0022
-test('the words of the workspace are appended to the prompt that Claude Code has of its own', async () => {
+test('the workspace’s prompt is appended to that of Claude Code', async () => {
   const code =
     'export const query = ({ options }) => { globalThis.askedOfSdk = options.systemPrompt; throw new Error("enough") }'
   const sdkPath = installIn(join(home, 'node_modules'), code)

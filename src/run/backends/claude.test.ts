@@ -12,18 +12,18 @@ const servers: Turn['mcpServers'] = [
 ]
 const after = (list: readonly string[], flag: string) => list.flatMap((one, i) => (one === flag ? [list[i + 1]] : []))
 
-test('a rule in brackets names its tool; the tool for skills is always there', () => {
+test('a rule in brackets allows its tool; the skill tool is always allowed', () => {
   expect(after(claude.arguments(turn(), '/dir'), '--tools')).toEqual(['Read,Bash', 'Skill'])
 })
 
-test('tools of MCP servers are granted where somebody would have to be asked', () => {
+test('MCP tools are granted in modes that would ask for permission', () => {
   const granted = (given: Partial<Turn>) =>
     after(claude.arguments(turn({ mcpServers: servers, ...given }), '/dir'), '--allowedTools')
   expect(granted({})).toEqual(['Read', 'Bash(git log:*)', 'Skill', 'mcp__files', 'mcp__my_web_x'])
   expect(granted({ permissionMode: 'bypassPermissions' })).toEqual(['Read', 'Bash(git log:*)'])
 })
 
-test('a rule that is bypassed is said to be ignored, a whole tool is not', () => {
+test('a rule that bypassPermissions ignores is reported; a whole tool is not', () => {
   expect(claude.ignores(turn())).toEqual([])
   expect(claude.ignores(turn({ permissionMode: 'bypassPermissions' }))).toEqual([
     'While permissions are bypassed, claude allows all of Bash, not only Bash(git log:*).',
@@ -31,7 +31,7 @@ test('a rule that is bypassed is said to be ignored, a whole tool is not', () =>
   expect(claude.ignores(turn({ permissionMode: 'bypassPermissions', allowedTools: ['Read', 'Bash'] }))).toEqual([])
 })
 
-test('MCP servers go into a file, and their secrets nowhere else', () => {
+test('MCP servers are written to a file, and their secrets to nowhere else', () => {
   const asked = turn({ mcpServers: servers })
   expect(JSON.parse(claude.files(asked, {})['mcp.json'] ?? '')).toEqual({
     mcpServers: {
@@ -47,7 +47,7 @@ test('MCP servers go into a file, and their secrets nowhere else', () => {
   expect(claude.arguments(turn(), '/dir')).not.toContain('--mcp-config')
 })
 
-test('the skills that come with claude are there only for who allowed them', () => {
+test('the skills that claude brings are available only if they are allowed', () => {
   const off = (given: Partial<Turn>) => 'CLAUDE_CODE_DISABLE_BUNDLED_SKILLS' in claude.environment(turn(given), '/', {})
   expect(off({})).toBe(true)
   expect(off({ allowedTools: ['Read', 'Skill'] })).toBe(false)
@@ -62,17 +62,17 @@ test('usage is the total of the session over all models, with its cost', () => {
     opus: { inputTokens: 100, outputTokens: 10, cacheReadInputTokens: 1000, cacheCreationInputTokens: 20 },
     haiku: { inputTokens: 5, outputTokens: 1 },
   }
-  const told = used(hear(createReading()(), { ...result, modelUsage: models, total_cost_usd: 0.5 }))
-  expect(told).toMatchObject({ of: 'session', usage: { inputTokens: 1125, outputTokens: 11, costUsd: 0.5 } })
+  const reported = used(hear(createReading()(), { ...result, modelUsage: models, total_cost_usd: 0.5 }))
+  expect(reported).toMatchObject({ of: 'session', usage: { inputTokens: 1125, outputTokens: 11, costUsd: 0.5 } })
 })
 
-test('an older version tells the tokens of the turn, and no cost of it', () => {
-  const told = used(hear(createReading()(), { ...result, total_cost_usd: 0.5 }))
-  expect(told).toMatchObject({ of: 'turn', usage: { inputTokens: 3, outputTokens: 4, costUsd: null } })
+test('an older version reports the tokens of the turn, but no cost', () => {
+  const reported = used(hear(createReading()(), { ...result, total_cost_usd: 0.5 }))
+  expect(reported).toMatchObject({ of: 'turn', usage: { inputTokens: 3, outputTokens: 4, costUsd: null } })
   expect(used(hear(createReading()(), { ...result, modelUsage: {} }))).toBeUndefined()
 })
 
-test('the model is the one that spoke, not claude in its place, nor that of a subagent', () => {
+test('the reported model is the one that answered, not a placeholder or that of a subagent', () => {
   const model = (...lines: readonly Json[]) => used(hear(createReading()(), ...lines, result))?.model
   const init = { type: 'system', subtype: 'init', model: 'opus' }
   const spoke = (name: string, parent: string | null = null) => ({
@@ -86,7 +86,7 @@ test('the model is the one that spoke, not claude in its place, nor that of a su
   expect(model(init, spoke('haiku', 'tool-1'))).toBe('opus')
 })
 
-test('the end of a limit is told once, and known to every later turn of that process', () => {
+test('the end of a limit is reported once, and known to every later turn of that process', () => {
   const limited = { type: 'rate_limit_event', rate_limit_info: { status: 'rejected', resetsAt: 1_900_000_000 } }
   const refused = { type: 'result', is_error: true, result: 'You have hit your limit', api_error_status: 429 }
   const turns = createReading()
@@ -98,7 +98,7 @@ test('the end of a limit is told once, and known to every later turn of that pro
   expect(hear(turns(), warned, refused).at(-1)).not.toHaveProperty('until')
 })
 
-test('a turn that nobody asked for is no end of ours, with and without ids on its lines', () => {
+test('the end of an unrequested turn does not end ours, with and without ids on its lines', () => {
   const own = '00000000-0000-4000-8000-000000000001'
   const stamp = { user_message_uuid: own, user_message_uuids: [own] }
   const says = (text: string) => ({
@@ -112,7 +112,7 @@ test('a turn that nobody asked for is no end of ours, with and without ids on it
     { ...says('yes'), ...stamp },
     { ...result, result: 'yes', ...stamp },
   )
-  // An older one only says again what it was told.
+  // An older version only echoes the message.
   const echoed = hear(createReading()(own), ...unasked, { type: 'user', uuid: own, isReplay: true }, says('yes'), {
     ...result,
     result: 'yes',
@@ -122,7 +122,7 @@ test('a turn that nobody asked for is no end of ours, with and without ids on it
     expect(events.filter(({ type }) => type === 'ended')).toMatchObject([{ ok: true, text: 'yes' }])
     expect(events.filter(({ type }) => type === 'trouble')).toHaveLength(1)
   }
-  // One that took our message along is ours.
+  // A turn that includes our message is ours.
   const folded = { ...result, ...stamp, user_message_uuids: ['other', own], origin: { kind: 'task-notification' } }
   expect(hear(createReading()(own), folded).at(-1)).toMatchObject({ type: 'ended', ok: true })
   const others = { ...result, user_message_uuid: 'other', user_message_uuids: ['other'] }

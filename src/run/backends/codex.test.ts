@@ -45,7 +45,7 @@ test.each([
     ],
   ],
   [['Bash(git log:*)'], ['features.view_image=false', 'features.multi_agent=false', 'web_search="disabled"']],
-])('%j leaves away the rest', (allowedTools, off) => {
+])('%j disables everything else', (allowedTools, off) => {
   const told = settings({ allowedTools }).filter(one => /^(?:features|web_search)/.test(one))
   expect(told).toEqual(['features.goals=false', ...off])
 })
@@ -61,7 +61,7 @@ test.each([
   )
 })
 
-test('the network is there for whoever may fetch from it', () => {
+test('the network is enabled if a tool that needs it is allowed', () => {
   const network = 'sandbox_workspace_write.network_access=true'
   expect(settings({ permissionMode: 'acceptEdits', allowedTools: ['Edit', 'WebFetch'] })).toContain(network)
   expect(settings({ permissionMode: 'acceptEdits', allowedTools: ['Edit', 'Read'] })).not.toContain(network)
@@ -100,7 +100,7 @@ const servers = fc.array(
   { minLength: 1, maxLength: 3 },
 ) satisfies fc.Arbitrary<McpServer[]>
 
-test('what an MCP server must keep secret is on no command line, and in the environment for headers', () => {
+test('secrets of MCP servers are on no command line; those of headers are in the environment', () => {
   fc.assert(
     fc.property(servers, mcpServers => {
       const list = codex.arguments(turn({ mcpServers }), dir).join('\n')
@@ -116,7 +116,7 @@ test('what an MCP server must keep secret is on no command line, and in the envi
   )
 })
 
-test('a server started through a file gets its variables as they are', () => {
+test('a server started through a file gets its variables unchanged', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.stringMatching(/^[A-Z]{3,8}_$/), value, { minKeys: 1, maxKeys: 4 }), env => {
       const given = turn({ mcpServers: [{ name: 'gw', command: 'env', args: ['-0'], env }] })
@@ -131,7 +131,7 @@ test('a server started through a file gets its variables as they are', () => {
   )
 })
 
-test('the key of its own name counts always, the common one where nobody has logged in', () => {
+test('CODEX_API_KEY always applies, OPENAI_API_KEY only without a login', () => {
   const environment = { HOME: dir, OPENAI_API_KEY: 'common' }
   expect(keyFrom({ HOME: dir })).toBe(null)
   expect(keyFrom(environment)).toBe('common')
@@ -157,7 +157,7 @@ test.each([
   expect(ofError(error)).toMatchObject({ ok: false, why })
 })
 
-test('more conversations than it keeps loaded all go on, in one process', async () => {
+test('more conversations than it keeps loaded all continue, in one process', async () => {
   const pool = openPool({
     rules: { most: 3, memoryBytes: 4e9, idleMs: 60_000 },
     clock: {
@@ -192,7 +192,7 @@ test('more conversations than it keeps loaded all go on, in one process', async 
   await pool.close()
 })
 
-test('of the threads nobody uses, the least recently used leave', async () => {
+test('of the unused threads, the least recently used are unloaded', async () => {
   const asked: [string, Json][] = []
   const threads = openThreads({
     async request(method, params) {
@@ -208,7 +208,7 @@ test('of the threads nobody uses, the least recently used leave', async () => {
   threads.trim(new Set(['a']))
   const left = () => asked.flatMap(([method, { threadId }]) => (method === 'thread/unsubscribe' ? [threadId] : []))
   await expect.poll(left).toEqual(['c', 'd'])
-  // What is loaded still is not loaded again, what has left is.
+  // Loaded threads are not loaded again, unloaded ones are.
   asked.length = 0
   for (const id of ['a', 'b', 'c']) await load(id)
   expect(asked.map(([method, { threadId }]) => [method, threadId])).toEqual([['thread/resume', 'c']])
@@ -238,7 +238,7 @@ function scripted() {
   return { agents, active, sent, turns, interrupted, released }
 }
 
-test('agents that still work at the end of a turn are stopped with it, also those of agents; others are not', async () => {
+test('agents still working at the end of a turn are stopped with it, including nested ones; others are not', async () => {
   const { agents, active, sent, turns, interrupted, released } = scripted()
   active.add('somebody else')
   expect(sent('spawnAgent', ['a', 'b'])).toBe(false)
@@ -254,7 +254,7 @@ test('agents that still work at the end of a turn are stopped with it, also thos
   expect(released().sort()).toEqual(['a', 'b', 'c'])
 })
 
-test('an agent that begins only when the turn is over is stopped then', async () => {
+test('an agent that starts only after the end of the turn is stopped then', async () => {
   const { agents, active, sent, turns, interrupted } = scripted()
   sent('spawnAgent', ['late'])
   await agents.dismissAll('leader')

@@ -17,7 +17,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 const turn = turnWith({ workingDir: home })
 const megabytes = 2 ** 20
 
-/** Nothing here waits for it: what has to go must go when the next turn comes. */
+/** Nothing waits for the clock here: memory must be freed when the next turn comes. */
 const clock: Clock = {
   now: () => Date.now(),
   sleep: (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve())),
@@ -55,12 +55,12 @@ test('one conversation too many frees the unused ones, even while another one is
   for (let i = 0; i < 9; i++) {
     const { id } = await say(`one ${i}`, null)
     said.push(id)
-    // The servers come up beside the turn.
+    // The servers start in parallel to the turn.
     await new Promise(resolve => setTimeout(resolve, 300))
     measured.push(used() - before)
   }
   expect(Math.max(...measured)).toBeLessThan(420 + 100)
-  // Whoever had to go comes back with all that was said.
+  // A freed conversation comes back with its whole history.
   for (const [i, id] of said.entries())
     expect((await say(`two ${i}`, { id, resume: true })).text).toBe(`turn 2: two ${i}`)
   expect(used() - before).toBeLessThan(420 + 100)

@@ -36,7 +36,7 @@ describe('its policy', () => {
             .map(([name = '', value = '']) => [name, JSON.parse(value)]),
         ),
       )
-  test('the gateway’s own tools are there in every mode, by the names they are offered and run by', () => {
+  test('allows the gateway’s own tools in every mode, under both names that gemini uses', () => {
     const own: McpServer = { name: 'aetheel', command: 'node', args: [], env: {} }
     for (const permissionMode of ['default', 'acceptEdits', 'plan'] as const) {
       const all = rules({ permissionMode, allowedTools: ['Read'], mcpServers: [own] })
@@ -47,33 +47,33 @@ describe('its policy', () => {
     }
   })
 
-  /** The tools that are there as a whole. */
+  /** The tools that are allowed completely. */
   const tools = (given: Partial<Turn>) =>
     rules(given)
       .flatMap(rule => (Array.isArray(rule.toolName) && rule.decision === 'allow' ? rule.toolName : []))
       .filter(tool => tool !== 'activate_skill' && !tool.includes('mcp'))
       .sort()
 
-  test('denies whatever it does not name, below all that it allows', () => {
+  test('denies everything it does not name, with lower priority than what it allows', () => {
     const [first, ...others] = rules({})
     expect(first).toEqual({ toolName: '*', decision: 'deny', priority: 900 })
     for (const rule of others) expect(rule).toMatchObject({ decision: 'allow', priority: 950 })
   })
 
-  test('has the tools that were allowed under its own names', () => {
+  test('allows the tools under gemini’s own names', () => {
     expect(tools({ allowedTools: ['Grep', 'Write'] })).toEqual(['grep_search', 'write_file'])
     expect(tools({ allowedTools: ['Bash'] })).toContain('run_shell_command')
     expect(tools({ allowedTools: ['constructor', 'Nothing'] })).toEqual([])
   })
 
-  test('leaves out what would have to be asked for', () => {
+  test('leaves out tools that would ask for permission', () => {
     const allowedTools = ['Grep', 'Write', 'Bash', 'WebFetch']
     expect(tools({ allowedTools, permissionMode: 'plan' })).toEqual(['grep_search'])
     expect(tools({ allowedTools, permissionMode: 'default' })).toEqual(['grep_search'])
     expect(tools({ allowedTools, permissionMode: 'acceptEdits' })).toEqual(['grep_search', 'write_file'])
   })
 
-  test('allows commands that begin so, or are just that', () => {
+  test('allows commands by prefix or exactly', () => {
     const commands = (...allowedTools: string[]) =>
       rules({ allowedTools }).filter(rule => rule.toolName === 'run_shell_command')
     expect(commands('Bash(git log:*)')).toMatchObject([{ commandPrefix: 'git log' }])
@@ -82,7 +82,7 @@ describe('its policy', () => {
     expect(commands('Bash', 'Bash(git log:*)')).toEqual([])
   })
 
-  test('has the tools of MCP servers where nothing is asked, and else those that are named', () => {
+  test('allows all MCP tools if nothing is asked, otherwise those that are named', () => {
     const servers = (given: Partial<Turn>) => rules(given).filter(rule => 'mcpName' in rule)
     expect(servers({})).toMatchObject([{ mcpName: '*', toolName: '*' }])
     const allowedTools = ['mcp__gw', 'mcp__db__query']
@@ -93,7 +93,7 @@ describe('its policy', () => {
     expect(servers({ allowedTools, permissionMode: 'plan' })).toEqual([])
   })
 
-  test('what was allowed in part and cannot be is said', () => {
+  test('reports what cannot be allowed in part', () => {
     expect(gemini.ignores(turn())).toEqual([])
     expect(gemini.ignores(turn({ allowedTools: ['Bash(git log:*)', 'Read(./src/**)'] }))).toEqual([
       expect.stringContaining('Read(./src/**)'),
@@ -104,14 +104,14 @@ describe('its policy', () => {
 describe('its MCP servers', () => {
   const local: McpServer = { name: 'gw', command: 'serve', args: ['$HOME'], env: { KEY: 'pa$$word${HOME}' } }
   const remote: McpServer = { name: 'far', url: 'https://example.com/$x', headers: { Authorization: 'Bearer $t' } }
-  /** As gemini replaces variables in its settings, and then once more in what it hands to a server. */
+  /** Like gemini, which substitutes variables in its settings, and then again in what it passes to a server. */
   const inSettings = (text: string) =>
     text.replace(/\$(?:(\w+)|{([^}]+?)(?::-([^}]*))?})/g, (all, one, two, or) =>
       (one || two) === 'HOME' ? '/home/user' : (or ?? all),
     )
   const inServer = (text: string) => text.replaceAll('\\$', '$')
 
-  test('keep what looks like a variable in their settings', () => {
+  test('keep text in their settings that looks like a variable', () => {
     const [name, setting] = settingOf(local)
     const { args, env } = setting as { args: string[]; env: Record<string, string> }
     expect([name, args.map(inSettings)]).toEqual(['gw', ['$HOME']])
@@ -121,7 +121,7 @@ describe('its MCP servers', () => {
     expect(inServer(inSettings(headers.Authorization ?? ''))).toBe('Bearer $t')
   })
 
-  test('are told over ACP with their variables and headers in pairs', () => {
+  test('are passed over ACP with variables and headers as pairs', () => {
     expect(acpServer(local, { MARK: 'm' })).toEqual({
       name: 'gw',
       command: 'serve',
@@ -134,14 +134,14 @@ describe('its MCP servers', () => {
     expect(acpServer(remote, {})).toMatchObject({ type: 'http', url: 'https://example.com/$x' })
   })
 
-  test('never stand on the command line, nor in the environment', () => {
+  test('are neither on the command line nor in the environment', () => {
     const given = turn({ mcpServers: [local] })
     const told = [...gemini.arguments(given, home), ...Object.values(gemini.environment(given, home, {}))]
     expect(told.join('\n')).not.toContain('word')
   })
 })
 
-test('an exit without a login is told as such, and so is a folder without any session', () => {
+test('an exit for lack of a login is recognised, and so is a folder without any session', () => {
   const end = (code: number, stderr: string) =>
     gemini.read(turn()).end({ code, signal: null, stderr, trouble: null, detail: '' })
   expect(end(41, 'Please set an Auth method')).toMatchObject({ why: 'not-logged-in' })
@@ -168,7 +168,7 @@ describe('a turn over ACP', () => {
     [-32000, 'Authentication required.', 'not-logged-in'],
     [429, 'Rate limit exceeded. Try again later.', 'rate-limited'],
     [500, 'server error', 'overloaded'],
-    // Not `crashed`: it would cost all others their process.
+    // Not `crashed`, which would end the process of all other conversations.
     [-32603, 'Internal error', 'refused'],
   ])('that is answered with the error %i', (code, message, why) =>
     expect(readTurn('s').answer({ ok: false, code, message, data: {} })).toMatchObject([{ ok: false, why }]),
@@ -184,13 +184,13 @@ describe('a turn over ACP', () => {
   })
 })
 
-/** The real one, since gemini looks at it too; nothing here waits for it. */
+/** The real clock, because gemini reads it too; nothing here waits for it. */
 const clock: Clock = {
   now: () => Date.now(),
   sleep: (_, signal) => new Promise(resolve => signal.addEventListener('abort', () => resolve())),
 }
 
-test('a session of this minute is not loaded, which would wipe it out, but gets a process of its own', async () => {
+test('a session created in this minute is not loaded, which would delete it, but gets its own process', async () => {
   const pool = openPool({
     rules: { most: 1, memoryBytes: 4e9, idleMs: 60_000 },
     clock,
@@ -233,7 +233,7 @@ test('a session of this minute is not loaded, which would wipe it out, but gets 
   await pool.close()
 })
 
-test('a turn with a process of its own has MCP servers too, by one turn of --acp, and without any needs none', async () => {
+test('a cold turn has MCP servers by one turn of --acp; without servers it needs no --acp', async () => {
   const space = mkdtempSync(join(tmpdir(), 'aetheel-gemini-cold-'))
   const backend = createCliBackend(gemini, {
     program: join(import.meta.dirname, '../../../test/fakes/gemini.mjs'),

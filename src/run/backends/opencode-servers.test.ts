@@ -1,4 +1,4 @@
-// The gateway's own tools in an opencode that stays up: a server for each key, few of them idle.
+// The gateway's own tools in a warm opencode: one server per key, and few idle ones.
 import { expect, test } from 'vitest'
 import { type Json, object, string } from '../json.ts'
 import { turnWith } from '../turn.fixture.ts'
@@ -24,7 +24,7 @@ function rig(answers: readonly (object | Error)[] = []) {
   return { calls, enter, servers }
 }
 
-test('each key has a server of its own, connected once, and a turn allows itself no other', async () => {
+test('each key has its own server, connected once, and a turn allows only its own', async () => {
   const { calls, enter, servers } = rig()
   const [a, b, again] = [await enter('a'), await enter('b'), await enter('a')]
   expect(a.fields).toEqual(again.fields)
@@ -40,7 +40,7 @@ test('each key has a server of its own, connected once, and a turn allows itself
   expect(withoutOwn(turn({ mcpServers: [other, own('a')] })).mcpServers).toEqual([other])
 })
 
-test('those that nobody has used for longest are disconnected, those in use are not', async () => {
+test('the least recently used are disconnected, those in use are not', async () => {
   const { calls, enter } = rig()
   await enter('used')
   for (let i = 0; i < 6; i++) (await enter(`idle-${i}`)).leave()
@@ -64,7 +64,7 @@ test('a connection that failed is tried again by the next turn, which says so', 
   expect(calls.map(one => one.path)).toEqual(['/mcp', '/mcp', '/mcp'])
 })
 
-test('one that opencode took but could not start has failed as well', async () => {
+test('a server that opencode accepted but could not start counts as failed', async () => {
   let name = ''
   const servers = createOwnServers({
     async call(_, __, body = {}) {

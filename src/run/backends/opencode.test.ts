@@ -1,4 +1,4 @@
-// What is OpenCode's alone: which tools its rules leave, what it cannot promise, and its events.
+// What is specific to opencode: tools as rules, limits that it cannot enforce, and its events.
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
@@ -23,19 +23,19 @@ const configOf = (given: Partial<Turn>, own: Json = {}): Record<string, Json> =>
   )
 
 describe('the tools', () => {
-  test('where everything is allowed there is no rule, and nothing is ignored', () => {
+  test('with everything allowed there is no rule, and nothing is ignored', () => {
     expect(rulesFor(turn())).toEqual({})
     expect(opencode.ignores(turn())).toEqual([])
   })
 
-  test('what is not allowed is denied, and nothing else', () => {
+  test('exactly the tools that are not allowed are denied', () => {
     const usual = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch']
     expect(rulesFor(turn({ allowedTools: usual }))).toEqual({ bash: 'deny', task: 'deny' })
     expect(opencode.ignores(turn({ allowedTools: usual }))).toEqual([])
     expect(Object.keys(rulesFor(turn({ allowedTools: [] })))).toHaveLength(9)
   })
 
-  test('some commands alone: the others are denied first, and so is writing by way of the shell', () => {
+  test('with only some commands allowed, the others are denied first, and so is writing through the shell', () => {
     const rules = rulesFor(turn({ allowedTools: ['Read', 'Bash(git log:*)', 'Bash(npm test)'] }))
     expect(Object.entries(rules.bash ?? {})).toEqual([
       ['*', 'deny'],
@@ -47,12 +47,12 @@ describe('the tools', () => {
     expect(writing.bash).not.toHaveProperty(['*>*'])
   })
 
-  test('a plan changes nothing, whatever is allowed', () => {
+  test('plan mode changes nothing, whatever is allowed', () => {
     expect(rulesFor(turn({ permissionMode: 'plan' }))).toEqual({ edit: 'deny', bash: 'deny' })
     expect(configOf({ permissionMode: 'plan' }).agent).toHaveProperty('plan.permission.edit', 'deny')
   })
 
-  test('those that it gives work to are held to the same rules, and there are no others', () => {
+  test('its subagents have the same rules, and there are no other subagents', () => {
     const { agent } = configOf({ allowedTools: ['Read', 'Task'] })
     expect(agent).toHaveProperty('general.permission.bash', 'deny')
     expect(agent).toHaveProperty('explore.permission.bash', 'deny')
@@ -60,7 +60,7 @@ describe('the tools', () => {
     expect(Object.keys(configOf({ allowedTools: ['Read'] }).agent ?? {})).toEqual(['aetheel'])
   })
 
-  test('what cannot be promised is said', () => {
+  test('limits that it cannot enforce are reported', () => {
     const said = opencode.ignores(turn({ allowedTools: ['Write', 'Read(docs/**)', 'Bash(ls:*)', 'mcp__x__y'] }))
     expect(said).toHaveLength(2)
     expect(said[0]).toContain('Read(docs/**)')
@@ -68,7 +68,7 @@ describe('the tools', () => {
   })
 })
 
-test('MCP servers are added to those of the user, with nothing secret in the environment', () => {
+test('MCP servers are added to the user’s, with no secret in the environment', () => {
   const mcpServers: Turn['mcpServers'] = [
     { name: 'near', command: 'node', args: ['x.mjs'], env: { TOKEN: 'sesame' } },
     { name: 'far', url: 'https://example.org/mcp', headers: { authorization: 'sesame too' } },
@@ -97,7 +97,7 @@ describe('the events of a turn', () => {
   const told = (events: readonly AgentEvent[]) =>
     events.flatMap(event => (event.type === 'text' ? [event.delta] : [])).join('')
 
-  test('the words of the agent are told once, in pieces or whole; thoughts and the words of the person are not', () => {
+  test('the agent’s text is passed on once, in pieces or whole; thoughts and the person’s text are not', () => {
     const reader = readTurn('hello')
     const events = [
       part({ messageID: 'msg_0', id: 'a', type: 'text', text: 'what the person said' }),
@@ -113,11 +113,11 @@ describe('the events of a turn', () => {
     ].flatMap(event => reader.read(event))
     expect(told(events)).toBe('one two three\n\nfour')
     expect(reader.answer([])).toEqual({ type: 'ended', ok: true, text: 'one two three\n\nfour', last: 'four' })
-    // A reply that overtakes its last events knows better.
+    // A reply that arrives before its last events takes precedence.
     expect(reader.answer([{ id: 'd', type: 'text', text: 'four five' }])).toMatchObject({ last: 'four five' })
   })
 
-  test('a summary that it makes for itself is counted, not told', () => {
+  test('a summary for its own use is counted, but not shown', () => {
     const reader = readTurn('hello')
     reader.read(message({ summary: true }))
     expect(reader.read(part({ id: 'a', type: 'text', text: 'the story so far' }))).toEqual([])
@@ -144,7 +144,7 @@ describe('the events of a turn', () => {
     })
   })
 
-  test('the reason of a reply without one comes with the events', () => {
+  test('a reply without a reason gets it from the events', () => {
     const reader = readTurn('hello')
     reader.read({ type: 'session.error', properties: { error: { data: { message: 'Model not found: x/y.' } } } })
     reader.read({ type: 'session.error', properties: { error: { data: { message: 'Unexpected server error.' } } } })
@@ -154,7 +154,7 @@ describe('the events of a turn', () => {
     })
   })
 
-  test('whatever comes, nothing is thrown', () => {
+  test('no input makes it throw', () => {
     const types = ['message.updated', 'message.part.updated', 'message.part.delta', 'session.error', 'session.status']
     const event = fc.record({ type: fc.constantFrom(...types), properties: fc.anything() })
     const partial = fc.record({
@@ -183,7 +183,7 @@ test.each([
   expect(failureOf(error)).toMatchObject({ ok: false, why })
 })
 
-test('a limit that says how long it lasts carries the words', () => {
+test('a limit keeps the text that says how long it lasts', () => {
   const data = { message: 'slow down', statusCode: 429, responseHeaders: { 'retry-after': '3600' } }
   expect(failureOf({ name: 'APIError', data })).toMatchObject({ detail: 'slow down (retry-after: 3600)' })
 })
@@ -208,7 +208,7 @@ describe('the stream of events', () => {
     )
   })
 
-  test('garbage is passed over, and a line without end is not waited for', () => {
+  test('garbage is skipped, and an endless line is not waited for', () => {
     const heard: Json[] = []
     const stream = readStream(event => heard.push(event), 100)
     expect(stream.feed(Buffer.from(`data: {"half":\n\ndata: [1]\nnonsense\n${line({ ok: 'yes' })}`))).toBe(true)
@@ -229,7 +229,7 @@ describe('a server that stays up', () => {
     closing = []
   })
 
-  /** Answers calls as told to; a prompt that is not answered is so when it is broken off. */
+  /** Answers calls by script; an unanswered prompt is answered when it is aborted. */
   async function open(answers: Readonly<Record<string, Json>>, permission: 'once' | 'reject' = 'reject') {
     const calls: string[] = []
     let stream: ServerResponse | null = null
@@ -286,20 +286,20 @@ describe('a server that stays up', () => {
   }
   const usual = { 'GET /path': { directory: '/space' }, 'POST /session': session, 'GET /session/ses_1': session }
 
-  test('a reply is enough where the events do not come', async () => {
+  test('the reply alone is enough if the events do not arrive', async () => {
     const { collect, calls } = await open({ ...usual, 'POST /session/ses_1/message': message })
     expect(await collect()).toEqual({ type: 'ended', ok: true, text: 'done' })
     expect(calls).toContain('POST /session {"title":"A title"}')
   })
 
-  test('a session of another folder is lost, and so is what is no id of its own', async () => {
+  test('a session of another folder counts as lost, and so does an invalid id', async () => {
     const { collect } = await open({ ...usual, 'GET /session/ses_2': { id: 'ses_2', directory: '/elsewhere' } })
     for (const id of ['ses_2', crypto.randomUUID()])
       expect(await collect({ session: { id, resume: true } })).toMatchObject({ why: 'session-lost' })
   })
 
   test.each(['once', 'reject'] as const)(
-    'what it asks leave for is answered with %s, a question with no',
+    'a permission request is answered with %s, and a question is refused',
     async reply => {
       const { calls, emit } = await open(usual, reply)
       emit({ type: 'permission.asked', properties: { id: 'per_1', sessionID: 'ses_of_a_helper' } })
@@ -322,7 +322,7 @@ describe('a server that stays up', () => {
     expect(calls).toContain('POST /session/ses_1/abort')
   })
 
-  test('without its events it is of no use and ends', async () => {
+  test('if its event stream ends, it is closed', async () => {
     const { host } = await open(usual)
     for (const close of closing) close()
     await host.gone

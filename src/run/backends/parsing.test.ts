@@ -1,4 +1,4 @@
-// Whatever the agent says, and whatever its session is called: both come out of what each CLI prints, in the shape that was recorded.
+// For any text and any session id, both are parsed from the output of each CLI, in the recorded format.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { answer, beforeTool, type Case, type Recording, readRecordings } from '../../../test/cli/recordings.ts'
@@ -30,11 +30,11 @@ interface PastMessage {
   readonly session: string
   readonly before: string
   readonly text: string
-  /** Where it is cut into pieces. */
+  /** Where the text is split. */
   readonly cuts: readonly number[]
 }
 
-/** The recording once more, with other words and another session. */
+/** The recording with another text and another session. */
 function retell(recording: Recording, said: PastMessage): readonly string[] {
   const piece = pieces[recording.run.cli]
   if (!piece) throw new Error(`nobody has said how ${recording.run.cli} prints its text`)
@@ -66,7 +66,7 @@ function cutUp(text: string, cuts: readonly number[]): readonly string[] {
   return places.slice(1).map((end, i) => text.slice(places[i], end))
 }
 
-/** As the CLI calls it, each in its own place. */
+/** In the format of the CLI. */
 function sessionOf({ run, lines }: Recording): string {
   if (run.session) return run.session.id
   return /"(?:thread_id|sessionID)":"([^"]+)"/.exec(lines.join('\n'))?.[1] ?? ''
@@ -96,7 +96,7 @@ const anything: fc.Arbitrary<PastMessage> = fc.record({
 })
 
 // Feature: multi-cli-backend, Property 6: Output parsing extracts correct fields
-describe.each(dialects)('what $name prints', dialect => {
+describe.each(dialects)('the output of $name', dialect => {
   const law = (wanted: Case, holds: (events: readonly AgentEvent[], said: PastMessage) => void) => {
     const recordings = readRecordings(dialect.name).filter(({ run }) => run.case === wanted)
     expect(recordings, `${dialect.name} has no recording of ${wanted}`).not.toEqual([])
@@ -105,7 +105,7 @@ describe.each(dialects)('what $name prints', dialect => {
         fc.property(anything, said => {
           const events = hear(dialect, retell(recording, said))
           expect(events.filter(event => event.type === 'started')).toEqual([{ type: 'started', session: said.session }])
-          // What has nothing in it that can be seen is no paragraph.
+          // Invisible text is not a paragraph.
           const parts = [...(wanted === 'tool' ? [said.before] : []), said.text].filter(text => text.trim() !== '')
           const last = parts.length > 1 ? { last: said.text } : {}
           expect(events.at(-1)).toEqual({ type: 'ended', ok: true, text: parts.join('\n\n'), ...last })
@@ -119,7 +119,7 @@ describe.each(dialects)('what $name prints', dialect => {
 
   test('is an answer and a session', () => law('success', (events, said) => expect(streamed(events)).toBe(said.text)))
 
-  test('is all that was said, before a tool and after it, and so it is told on the way', () =>
+  test('contains all text before and after a tool, as it was streamed', () =>
     law('tool', (events, said) => {
       expect(streamed(events).startsWith(said.before)).toBe(true)
       expect(streamed(events).endsWith(said.text)).toBe(true)

@@ -1,4 +1,4 @@
-// What of pi the contract does not reach: which tools it gets, what it is told apart from the words, and its refusals.
+// What is specific to pi: its tools, its input besides the prompt, and its refusals.
 import { expect, test } from 'vitest'
 import type { Turn } from '../../base/agent.ts'
 import { turnWith } from '../turn.fixture.ts'
@@ -11,7 +11,7 @@ const toolsOf = (given: Partial<Turn>) => {
   return list.includes('--no-tools') ? [] : list[list.indexOf('--tools') + 1]?.split(',').sort()
 }
 
-test('it gets the tools that were allowed under its own names, and no other', () => {
+test('it gets the allowed tools under its own names, and no others', () => {
   expect(toolsOf({})).toEqual(['bash', 'edit', 'find', 'grep', 'ls', 'read', 'write'])
   expect(toolsOf({ allowedTools: ['Grep', 'WebSearch', 'Task', 'mcp__x__y'] })).toEqual(['grep'])
   expect(toolsOf({ allowedTools: [] })).toEqual([])
@@ -19,13 +19,13 @@ test('it gets the tools that were allowed under its own names, and no other', ()
   expect(toolsOf({ allowedTools: ['constructor', 'toString'] })).toEqual([])
 })
 
-test('it never asks, so what would have to be asked for is not there', () => {
+test('it cannot ask, so tools that would need permission are left out', () => {
   expect(toolsOf({ permissionMode: 'plan' })).toEqual(['find', 'grep', 'ls', 'read'])
   expect(toolsOf({ permissionMode: 'default' })).toEqual(['find', 'grep', 'ls', 'read'])
   expect(toolsOf({ permissionMode: 'acceptEdits' })).toEqual(['edit', 'find', 'grep', 'ls', 'read', 'write'])
 })
 
-test('a tool that was allowed in part is not there, and it says so; so does it of MCP servers', () => {
+test('a tool allowed only in part is left out and reported; so are MCP servers', () => {
   expect(pi.ignores(turn())).toEqual([])
   const narrowed = { allowedTools: ['Read', 'Bash(git log:*)', 'WebFetch(domain:example.com)'] }
   expect(toolsOf(narrowed)).toEqual(['ls', 'read'])
@@ -52,7 +52,7 @@ test('from 0.99 on it connects MCP servers, through an extension, and is offered
   }
 })
 
-test('a model is known by a part of its name, or by a provider that is there, and not by the beginning of one', () => {
+test('a model is known by a part of its name or by an existing provider, but not by the beginning of a provider', () => {
   const list = pi.models?.read(['provider model', 'openai gpt-5 yes', 'anthropic claude-opus no']) ?? []
   expect(list).toEqual(['openai/gpt-5', 'anthropic/claude-opus'])
   const takes = (model: string) => pi.models?.takes(model, list)
@@ -60,14 +60,14 @@ test('a model is known by a part of its name, or by a provider that is there, an
   for (const model of ['gpt-6', 'open/gpt-6', 'open/']) expect(takes(model), model).toBe(false)
 })
 
-test('a prompt that is not taken ends the turn, and a missing key is a missing login', () => {
+test('a refused prompt ends the turn, and a missing key counts as a missing login', () => {
   const refusal = (error: string) =>
     pi.read(turn()).line(said({ type: 'response', command: 'prompt', success: false, error }))
   expect(refusal('No API key found for anthropic.')).toMatchObject([{ type: 'ended', ok: false, why: 'not-logged-in' }])
   expect(refusal('Something else')).toMatchObject([{ type: 'ended', ok: false, why: 'crashed' }])
 })
 
-test('a session of another folder is lost: nobody is there to agree to a copy', () => {
+test('a session of another folder counts as lost, because nobody can agree to a copy', () => {
   const stderr = 'Session found in different project: /elsewhere\nFork this session into current directory? [y/N] '
   expect(pi.read(turn()).end({ code: 0, signal: null, stderr, trouble: null, detail: '' })).toMatchObject({
     ok: false,
@@ -75,7 +75,7 @@ test('a session of another folder is lost: nobody is there to agree to a copy', 
   })
 })
 
-test('a turn that its own retries begin anew has started once, and what all of it used is added up', () => {
+test('a turn that it retries itself has started once, and the usage of all tries is added up', () => {
   const reader = pi.read(turn())
   const message = {
     role: 'assistant',

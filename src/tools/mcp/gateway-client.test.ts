@@ -1,4 +1,4 @@
-// The gateway as the bridge sees it: what is asked of it, and every way in which it may fail to answer.
+// The bridge's client of the gateway: its requests, and every kind of failure.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
@@ -33,7 +33,7 @@ const says =
   (_, __, response) =>
     response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
 
-test('it lists and calls with its key, and hands on the answer', async () => {
+test('it lists and calls tools with its key, and returns the answer', async () => {
   const asked: unknown[] = []
   const { url } = await gateway(({ method, url: path, headers }, body, response) => {
     asked.push([method, path, headers.authorization, headers['content-type'], body])
@@ -51,7 +51,7 @@ test('it lists and calls with its key, and hands on the answer', async () => {
   ])
 })
 
-test('a refusal is told in the words of the gateway; what cannot be read is told as that', async () => {
+test('a refusal is reported in the gateway’s words; an unreadable answer is reported as such', async () => {
   const unreadable = 'The gateway gave an answer that cannot be read.'
   for (const [status, body, words] of [
     [401, { error: 'No such key.' }, 'No such key.'],
@@ -67,7 +67,7 @@ test('a refusal is told in the words of the gateway; what cannot be read is told
   expect(await createGatewayClient(url, 'key').call('a', {}, never)).toMatchObject({ ok: false })
 })
 
-test('a gateway that is not there is looked for as long as was said, and one that comes is found', async () => {
+test('a missing gateway is retried for the given time, and found if it comes up', async () => {
   const { url, port, close } = await gateway(says(200, { tools: [] }))
   close()
   const gone = createGatewayClient(url, 'key', { refusedMs: 200, answerMs: 60_000 })
@@ -79,7 +79,7 @@ test('a gateway that is not there is looked for as long as was said, and one tha
   expect(await patient).toEqual([])
 })
 
-test('an answer that is cut off, or does not come in time, leaves open what was done', async () => {
+test('after an incomplete or late answer, the error says that the call may have been carried out', async () => {
   const broke = 'The connection to the gateway broke. It may or may not have done this.'
   const cut = await gateway((_, __, response) => {
     response.writeHead(200, { 'Content-Length': 100 }).write('{')
@@ -95,7 +95,7 @@ test('an answer that is cut off, or does not come in time, leaves open what was 
   })
 })
 
-test('whoever stops asking is not kept waiting, whether the gateway is there or not', async () => {
+test('an aborted call returns immediately, with or without a gateway', async () => {
   const stop = new AbortController()
   const { url, close } = await gateway(() => stop.abort())
   await expect(createGatewayClient(url, 'key').list(stop.signal)).rejects.toThrow('broke')

@@ -20,7 +20,7 @@ async function run(args: readonly string[], ports: Partial<CliPorts> = {}, termi
   return { code, out: terminal.out(), err: terminal.err() }
 }
 
-/** A gateway that runs is asked; one that does not is opened, and closed again. */
+/** With a running gateway over its API; otherwise the stores are opened and closed again. */
 const ways = {
   async running(admin: Admin) {
     const { url } = await open({ admin: admin })
@@ -57,7 +57,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     return { ...admin, ports, say }
   }
 
-  test('cron list shows when each job runs, and what cannot be used', async () => {
+  test('cron list shows when each job runs, and the entries that cannot be used', async () => {
     const twin = {
       ...briefing,
       kind: 'heartbeat' as const,
@@ -88,7 +88,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     expect(JSON.parse((await say('cron', 'list', '--json')).out)).toEqual(await jobs.list())
   })
 
-  test('cron add hands over all that was said, and shows the next three runs', async () => {
+  test('cron add passes on all options and shows the next three runs', async () => {
     const { say, asked } = await setup()
     expect(await say('cron', 'add', 'tea', 'every weekday at 9:00', 'Make', 'tea.')).toEqual({
       code: 0,
@@ -174,7 +174,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     expect((await none.say('sessions', 'list')).out).toBe('No conversation has a session yet.\n')
   })
 
-  test('of many sessions the latest hundred are listed, as many as one asks for, or for programs all', async () => {
+  test('of many sessions the latest hundred are listed, or the given number, or all with --json', async () => {
     const many = Array.from({ length: 2500 }, (_, i) => ({ ...kitchen, lane: `webchat:${i}` }))
     const asked: number[] = []
     const list: SessionsAdmin['list'] = async (most, after = '0') => {
@@ -195,7 +195,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     expect(Math.max(...asked)).toBe(1000)
   })
 
-  test('sessions clear takes one, all, or by itself the stale ones; several at once are a mistake', async () => {
+  test('sessions clear clears one, all, or by default the stale ones; more than one of these is an error', async () => {
     const { say, asked } = await setup()
     expect(await say('sessions', 'clear', 'webchat:kitchen')).toEqual({
       ...{ code: 0, out: '1 conversation will start over:\n  webchat:kitchen\n', err: '' },
@@ -218,7 +218,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     expect(asked).toHaveLength(5)
   })
 
-  test('memory is searched, and looked at again', async () => {
+  test('memory is searched and synced', async () => {
     const { say, asked } = await setup()
     const { out } = await say('memory', 'search', 'the', 'train & more')
     expect(out).toBe('notes/trip.md  Trip  Sun 2026-11-01 01:00 CET\n  the train leaves at nine\n')
@@ -233,7 +233,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     expect(JSON.parse((await say('memory', 'sync', '--json')).out)).toEqual({ documents: 12, changed: 1 })
   })
 
-  test('the log of the memory says who, where and what, and with --diff how', async () => {
+  test('memory log says who changed what where, and shows the changes with --diff', async () => {
     const changes = [
       learnt,
       { ...learnt, id: 6, owner: true, state: 'made' as const },
@@ -253,7 +253,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     expect(plain).toEqual([
       'ID  WHEN                      FILE       BY                        CONVERSATION  STATE',
       '7   Mon 2026-11-16 09:00 CET  memory.md  the agent for discord:66  discord:7     waits for you',
-      '6   Mon 2026-11-16 09:00 CET  memory.md  the agent for the owner   discord:7     stands',
+      '6   Mon 2026-11-16 09:00 CET  memory.md  the agent for the owner   discord:7     in effect',
       '5   Mon 2026-11-16 09:00 CET  memory.md  hand                      -             undone',
       '',
       'Decide with: npx aetheel memory approve ID, or: npx aetheel memory deny ID',
@@ -265,7 +265,7 @@ describe.each(Object.keys(ways) as (keyof typeof ways)[])('the gateway is %s', w
     expect(JSON.parse((await say('memory', 'log', '-n', '1', '--json')).out)).toEqual([learnt])
   })
 
-  test('a change of the memory is undone, approved or denied', async () => {
+  test('memory changes are undone, approved and denied', async () => {
     const { say, asked } = await setup()
     expect((await say('memory', 'undo')).out).toBe('Undone: change 7 of memory.md.\n')
     expect((await say('memory', 'undo', '7')).code).toBe(0)
@@ -339,7 +339,7 @@ test('with --yes it does not ask', async () => {
   expect(admin.asked).toEqual([['clear', 'all']])
 })
 
-test('diffs and words that were found are coloured on a terminal that has colours', async () => {
+test('diffs and search matches are coloured on a terminal with colours', async () => {
   const terminal = fakeTerminal({ stdout: true })
   terminal.stdout.hasColors = () => true
   await run(['memory', 'log', '--diff'], {}, terminal)
@@ -349,7 +349,7 @@ test('diffs and words that were found are coloured on a terminal that has colour
   expect(terminal.out()).toContain('the \u001b[1mtrain\u001b[22m leaves')
 })
 
-test('options of a job do not change which gateway is meant', async () => {
+test('options of a job do not select another gateway', async () => {
   const seen: Flags[] = []
   const find = async (flags: Flags) => {
     seen.push(flags)
@@ -373,7 +373,7 @@ test('a gateway that does not support the command, or fails, is reported', async
   expect(words).toBe('aetheel: Something went wrong here. The log of the gateway says what.\n')
 })
 
-test('init --example lists what was written and what was there, and says what to do next', async () => {
+test('init --example lists written and existing files, and says what to do next', async () => {
   const initExample = async () => ({ dir: '/w', written: ['soul.md'], kept: ['agents.md'] })
   const { code, out } = await run(['init', '--example'], { initExample })
   expect(code).toBe(0)

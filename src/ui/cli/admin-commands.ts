@@ -8,16 +8,16 @@ import type { Flags } from './ports.ts'
 const asJson = ['--json', 'as JSON'] as const
 
 export function addPair({ program, ports, terminal, action }: Making): void {
-  const pair = program.command('pair').description('who has access: list requests, approve or deny them')
+  const pair = program.command('pair').description('manage access: list, approve and deny requests')
   const load = () => import('./pair.ts')
   const list = pair
     .command('list')
-    .description('who asks for access, with their codes, and target you have approved or denied')
+    .description('list the open requests with their codes, and the people you have approved or denied')
     .option('--json', 'as {requests, people}')
     .action(action(async flags => (await load()).listPairing(ports, terminal, flags, flags.json === true)))
   const approve = pair
     .command('approve')
-    .description('approve somebody by the code that they were shown')
+    .description('approve somebody by their code')
     .argument('<code>', 'the code; or chat:user, as the list shows it, of somebody you approved or denied before')
     .option('--owner', 'as an owner, who may do everything')
     .option('--json', 'as {type, person, …}: approved, expired, unknown or locked')
@@ -71,7 +71,7 @@ function lineCount(text: string): string {
 }
 
 export function addCron({ program, ports, terminal, action }: Making): void {
-  const cron = program.command('cron').description('jobs: what the agent does on a schedule')
+  const cron = program.command('cron').description("manage the agent's scheduled jobs")
   const load = () => import('./cron.ts')
   const list = cron
     .command('list')
@@ -148,7 +148,7 @@ function newJob(flags: Flags, name: string, schedule: string, instruction: strin
 }
 
 export function addSessions({ program, ports, terminal, action }: Making): void {
-  const sessions = program.command('sessions').description('which session each conversation continues')
+  const sessions = program.command('sessions').description('list and clear the sessions of conversations')
   const load = () => import('./sessions.ts')
   const list = sessions
     .command('list')
@@ -203,8 +203,8 @@ export function addMemory({ program, ports, terminal, action }: Making): void {
     .option(...asJson)
     .action(action(async (flags, [id]) => (await load()).decideMemory(ports, terminal, flags, 'undo', id)))
   for (const [verb, about] of [
-    ['approve', 'approve a change that waits for you'],
-    ['deny', 'deny a change that waits for you'],
+    ['approve', 'approve a pending change'],
+    ['deny', 'deny a pending change'],
   ] as const) {
     const decide = memory
       .command(verb)

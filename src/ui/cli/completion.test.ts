@@ -15,7 +15,7 @@ async function scriptFor(shell: string): Promise<string> {
   return terminal.out()
 }
 
-/** What bash offers behind these words, the last of which is being typed. */
+/** What bash offers after these words, the last of which is incomplete. */
 async function offered(words: readonly string[], cwd = '/'): Promise<readonly string[]> {
   const program = `${await scriptFor('bash')}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
@@ -26,7 +26,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`
   return ran.stdout.split('\n').filter(Boolean)
 }
 
-test('bash completes commands, and the commands below them', async () => {
+test('bash completes commands and subcommands', async () => {
   expect(await offered(['st'])).toEqual(['start', 'status'])
   expect(await offered(['cron', ''])).toEqual(['list', 'add', 'pause', 'resume', 'remove', 'run', 'help'])
   expect(await offered(['help', 'ses'])).toEqual(['sessions'])
@@ -36,14 +36,14 @@ test('bash completes commands, and the commands below them', async () => {
   expect(await offered(['chat', 'st'])).toEqual([])
 })
 
-test('bash completes the options of a command, and those that all have', async () => {
+test('bash completes the options of a command and the global options', async () => {
   expect(await offered(['status', '--'])).toEqual(['--json', '--help', '--config-dir'])
   expect(await offered(['cron', 'add', '--s'])).toEqual(['--skip-if-unchanged'])
-  // No command is start.
+  // Without a command, `start` is meant.
   expect(await offered(['--mo'])).toEqual(['--model'])
 })
 
-test('bash completes the values that are known, also behind an equals sign, and folders', async () => {
+test('bash completes known values, also after an equals sign, and folders', async () => {
   expect(await offered(['start', '--backend', ''])).toEqual(backendNames)
   expect(await offered(['start', '--backend', '=', 'cla'])).toEqual(['claude', 'claude-sdk'])
   expect(await offered(['start', '--backend', '='])).toEqual(backendNames)
@@ -59,7 +59,7 @@ test('bash completes the values that are known, also behind an equals sign, and 
   }
 })
 
-test('nothing is started when TAB is pressed', async () => {
+test('pressing TAB starts no process', async () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const body = (await scriptFor(shell)).replace(/^#.*$/gm, '')
     expect(body).not.toMatch(/\b(npx|node)\b|\$\(aetheel/)
@@ -68,7 +68,7 @@ test('nothing is started when TAB is pressed', async () => {
 
 const installed = (shell: string) => spawnSync(shell, ['--version']).status === 0
 
-/** Lines with the cursor at their end, and what a shell has to offer there. */
+/** Command lines with the cursor at the end, and the completions there. */
 const lines: readonly (readonly [line: string, offered: readonly string[]])[] = [
   ['aetheel cr', ['cron']],
   ['aetheel cron ', ['add', 'help', 'list', 'pause', 'remove', 'resume', 'run']],
@@ -100,7 +100,7 @@ test.skipIf(!installed('fish'))(
   },
 )
 
-// What `compadd` is given is written down, at a terminal of its own.
+// The arguments of `compadd` are recorded, on a separate terminal.
 const zshProbe = (script: string, out: string, asked: readonly string[]) => `
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -129,7 +129,7 @@ test.skipIf(!installed('zsh'))('zsh offers all of this at its prompt (skipped wh
   }
 })
 
-test('zsh and fish are told of everything with its words', async () => {
+test('zsh and fish get everything with its description', async () => {
   const zsh = await scriptFor('zsh')
   expect(zsh).toContain(
     "'list:the jobs of heartbeat.md and agents.md, when they run next, and entries that cannot be used'",
@@ -140,7 +140,7 @@ test('zsh and fish are told of everything with its words', async () => {
   expect(fish).toContain("-l config-dir -x -a '(__fish_complete_directories)'")
 })
 
-test('another shell is refused with those there are', async () => {
+test('an unknown shell is refused with a list of the known ones', async () => {
   const terminal = fakeTerminal()
   expect(await runCli(['completion', 'tcsh'], noPorts(), terminal, '1.2.3')).toBe(2)
   expect(terminal.err()).toContain('bash, zsh, fish')

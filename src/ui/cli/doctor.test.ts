@@ -1,4 +1,4 @@
-// `aetheel doctor` on paper and on a terminal.
+// `aetheel doctor` in a pipe and on a terminal.
 import { expect, test } from 'vitest'
 import { noPorts } from '../../../test/fakes/ports.ts'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
@@ -29,7 +29,7 @@ const bad: Check = {
   fix: 'Install it with `npm install -g @anthropic-ai/claude-code` and log in once with `claude`.',
 }
 
-test('on paper: a word, a name and a line each, and no colour', async () => {
+test('in a pipe: one line per check, without colour', async () => {
   expect(await run([], finding(good, odd, bad, off))).toEqual({
     code: 1,
     err: '',
@@ -49,7 +49,7 @@ test('on paper: a word, a name and a line each, and no colour', async () => {
   })
 })
 
-test('nothing broken exits with 0, and says how to be sure', async () => {
+test('without failures it exits with 0, and suggests --live', async () => {
   expect(await run([], finding(good, off))).toMatchObject({
     code: 0,
     out: expect.stringMatching(/\nEverything is fine\. .*`npx aetheel doctor --live`\n$/),
@@ -60,7 +60,7 @@ test('nothing broken exits with 0, and says how to be sure', async () => {
   })
 })
 
-test('on a terminal: signs, lines that fit, commands whole, and what goes on meanwhile', async () => {
+test('on a terminal: symbols, wrapped lines, unbroken commands, and progress', async () => {
   const terminal = fakeTerminal({ stdout: true, stderr: true })
   const { out, err } = await run([], finding(good, bad), terminal)
   expect(out).toContain('  ✓ node           24.1.0\n')
@@ -78,19 +78,19 @@ test('in colour, commands need no backticks', async () => {
   expect(out).not.toContain('`')
 })
 
-test('what a program wrote cannot steer the terminal', async () => {
+test('the output of a program cannot control the terminal', async () => {
   const terminal = fakeTerminal({ stdout: true })
   const { out } = await run([], finding({ ...good, detail: 'v1\x1b[2J\x07\rx' }), terminal)
   expect(out).toContain('v1[2Jx')
 })
 
-test('--json has a stable shape and nothing beside it', async () => {
+test('--json has a stable shape and prints nothing else', async () => {
   const { code, out, err } = await run(['--json'], finding(good, bad, off), fakeTerminal({ stdout: true }))
   expect(JSON.parse(out)).toEqual({ ok: false, checks: [good, bad, off] })
   expect({ code, err }).toEqual({ code: 1, err: '' })
 })
 
-test('the flags arrive, and a backend that nobody knows is a usage error', async () => {
+test('the flags are passed on, and an unknown backend is a usage error', async () => {
   const seen: unknown[] = []
   const doctor: CliPorts['doctor'] = (flags, live) => {
     seen.push([flags.backend, flags.configDir, live])
@@ -107,7 +107,7 @@ test('the flags arrive, and a backend that nobody knows is a usage error', async
   expect(wrong.err).toContain('Allowed choices are claude, codex')
 })
 
-test('Ctrl-C stops it, and it leaves with 130', async () => {
+test('Ctrl-C stops it, and it exits with 130', async () => {
   const terminal = fakeTerminal()
   const doctor: CliPorts['doctor'] = async function* (_flags, _live, signal) {
     yield { type: 'check', check: good }

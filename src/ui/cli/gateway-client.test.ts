@@ -1,4 +1,4 @@
-// Rows for people, on wide and narrow terminals and on none.
+// Tables on wide and narrow terminals and in a pipe.
 import { expect, test } from 'vitest'
 import { fakeTerminal } from '../../../test/fakes/terminal.ts'
 import { table } from './gateway-client.ts'
@@ -10,7 +10,7 @@ const rows = [
 ]
 const on = (columns: number, isTTY: boolean) => Object.assign(fakeTerminal({ stdout: isTTY }).stdout, { columns })
 
-test('where there is room each row is a line, also on a pipe, which has no width', () => {
+test('each row is one line if there is room, also in a pipe, which has no width', () => {
   const wide = table(head, rows, on(200, true))
   expect(wide).toEqual(table(head, rows, on(20, false)))
   expect(wide[1]).toMatch(/^tea +tomorrow +webchat:home$/)

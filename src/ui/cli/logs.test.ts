@@ -32,7 +32,7 @@ const run = (log: KeptLog, args: readonly string[], terminal = fakeTerminal()) =
   code: runCli(['logs', ...args], { ...noPorts(), logs: async () => log }, terminal, '1'),
 })
 
-test('lines are printed one each, with the time of whoever looks, and nothing in them steers the terminal', async () => {
+test('each entry is one line, in the reader’s time zone, and cannot control the terminal', async () => {
   const { terminal, code } = run(growing([ready, broken]), [])
   expect(await code).toBe(0)
   expect(terminal.out()).toBe(
@@ -46,7 +46,7 @@ test('lines are printed one each, with the time of whoever looks, and nothing in
   )
 })
 
-test('how many, from which level on, and as JSON', async () => {
+test('the number of lines, the level and JSON can be chosen', async () => {
   const log = growing([ready, broken])
   const { terminal, code } = run(log, ['-n', '1', '--level', 'warn', '--json'])
   expect(await code).toBe(0)
@@ -55,13 +55,13 @@ test('how many, from which level on, and as JSON', async () => {
   for (const bad of [['-n', '0'], ['-n', 'x'], ['--level', 'loud'], ['--wat']]) expect(await run(log, bad).code).toBe(2)
 })
 
-test('where none was kept it says so', async () => {
+test('without a log it says so', async () => {
   const { terminal, code } = run(growing([]), [])
   expect(await code).toBe(1)
   expect(terminal.err()).toContain('no log in /x/.aetheel/log yet')
 })
 
-test('following goes on with what comes, also where nothing is yet, until Ctrl-C', async () => {
+test('following prints new lines until Ctrl-C, also if there is no log yet', async () => {
   const lines: LogLine[] = []
   const { terminal, code } = run(growing(lines), ['-f'])
   await expect.poll(terminal.err).toContain('Waiting')
@@ -74,7 +74,7 @@ test('following goes on with what comes, also where nothing is yet, until Ctrl-C
   expect(await code).toBe(0)
 })
 
-test('following ends when nobody reads any more', async () => {
+test('following ends when its reader is gone', async () => {
   const { terminal, code } = run(growing([ready]), ['--follow'])
   await expect.poll(terminal.out).toContain('ready')
   terminal.stdout.emit('close')

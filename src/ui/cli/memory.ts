@@ -108,7 +108,7 @@ function renderHit({ source, title, snippet, at }: MemoryHit, zone: string, pain
 }
 
 const states = {
-  made: 'stands',
+  made: 'in effect',
   waiting: 'waits for you',
   approved: 'approved',
   denied: 'denied',

@@ -48,7 +48,7 @@ const good: ConfigReport = {
   ],
 }
 
-/** Each command of the program with the words that call it, also those that only have others below them. */
+/** Each command with the words that call it, including those that only have subcommands. */
 function all(command: Command, path: readonly string[] = []): (readonly [string, readonly string[], Command])[] {
   const below = command.commands.flatMap(one => all(one, [...path, one.name()]))
   return [[path.join(' ') || 'aetheel alone', path, command], ...below]
@@ -69,7 +69,7 @@ test.each(commands)('the help of "%s" has a description and examples that name i
 const withoutData = ['start', 'completion', 'config edit']
 
 test.each(commands.filter(([, , { commands: below }]) => below.length === 0))(
-  '"%s" prints for programs as well, refuses what it does not know, and says so in words',
+  '"%s" has --json, and refuses unknown options with an explanation',
   async (name, path, command) => {
     const json = command.options.some(({ long }) => long === '--json')
     expect(json).toBe(!withoutData.includes(name))
@@ -103,10 +103,11 @@ test('the help as a whole', async () => {
       start                  run the gateway until Ctrl-C (the default command)
       status                 show the status of the running gateway, and the links
                              to its pages (exit 0: ready)
-      chat                   ask once, or without a text chat at the terminal
-      pair                   who has access: list requests, approve or deny them
-      cron                   jobs: what the agent does on a schedule
-      sessions               which session each conversation continues
+      chat                   ask one question, or chat interactively if no text is
+                             given
+      pair                   manage access: list, approve and deny requests
+      cron                   manage the agent's scheduled jobs
+      sessions               list and clear the sessions of conversations
       memory                 search the memory, and review its changes
       logs                   show the log, newest last; also while the gateway is
                              not running
@@ -114,7 +115,7 @@ test('the help as a whole', async () => {
                              first file
       doctor                 check everything that is needed, and say how to fix
                              what is missing
-      service                let systemd run the gateway, from login or boot on
+      service                run the gateway under systemd, from login or boot on
       completion             print a script that completes commands and options when
                              TAB is pressed
       help                   show help for a command
@@ -162,7 +163,7 @@ test.each([
   [['start', '--test', '--backend', 'pi'], "aetheel: option '--test' cannot be used with option '--backend <name>'"],
   [['start', 'now'], "aetheel: too many arguments for 'start'"],
   [['chat', '--conversation', 'a/b', 'hi'], 'Allowed are 1 to 64 letters'],
-])('a slip of the hand is told, with what was meant, and exits with 2: %j', async (args, words) => {
+])('a typo is reported with a suggestion, and exits with 2: %j', async (args, words) => {
   const { code, out, err, started } = await run(args)
   expect(err).toContain(words)
   expect({ code, out, started }).toEqual({ code: 2, out: '', started: [] })
@@ -201,7 +202,7 @@ test('config show --json is an array', async () => {
   expect(JSON.parse((await run(['config', 'show', '--json'])).out)).toEqual(good.ok && good.values)
 })
 
-test('config check says what is wrong, each on a line, and exits with 1', async () => {
+test('config check lists the mistakes, one per line, and exits with 1', async () => {
   const config = async (): Promise<ConfigReport> => ({ ok: false, problems: ['a: wrong', 'b: bad'], warnings: [] })
   expect(await run(['config', 'check'], { config })).toMatchObject({
     code: 1,
@@ -214,11 +215,11 @@ test('config check says what is wrong, each on a line, and exits with 1', async 
   expect(JSON.parse(checked.out)).toEqual({ ok: false, problems: ['a: wrong', 'b: bad'], warnings: [] })
 })
 
-test('config check of a good one exits with 0', async () => {
+test('config check exits with 0 if there are no mistakes', async () => {
   expect(await run(['config', 'check'])).toMatchObject({ code: 0, out: 'The configuration is valid.\n' })
 })
 
-test('config init says where, and that it left an existing file alone', async () => {
+test('config init prints the path, and leaves an existing file alone', async () => {
   expect((await run(['config', 'init'])).out).toContain('Written: /somewhere/config.json')
   const path = '/somewhere/config.json'
   const initConfig: CliPorts['initConfig'] = async (_, force) => ({
@@ -236,7 +237,7 @@ test('config init says where, and that it left an existing file alone', async ()
   })
 })
 
-test('config edit says what is wrong afterwards, or that nobody could edit', async () => {
+test('config edit reports mistakes afterwards, or that no editor could be started', async () => {
   const edited = (how: Edited): Partial<CliPorts> => ({
     editConfig: async () => ({ path: '/x/config.json', created: false, copy: null, edited: how }),
   })
@@ -281,7 +282,7 @@ const ready = {
   ...{ events, deliveries, more: [1] },
 }
 
-test('status shows on one screen how it is, the sum of the events and the links', async () => {
+test('status shows the state, the event counts and the links on one screen', async () => {
   const running = await statusServer(JSON.stringify(ready))
   const { code, out } = await run(['status'], { find: async () => running })
   expect(code).toBe(0)
@@ -299,26 +300,26 @@ test('status shows on one screen how it is, the sum of the events and the links'
   ])
 })
 
-test('status names the backends that could not answer lately', async () => {
+test('status names the backends in cooldown', async () => {
   const resting = [{ backend: 'claude', why: 'not-logged-in', until: 1 }]
   const running = await statusServer(JSON.stringify({ ...ready, resting }))
   const { out } = await run(['status'], { find: async () => running })
   expect(out).toMatch(/cooldown +claude \(not logged in\)\n/)
 })
 
-test('status says when the sum does not add up', async () => {
+test('status says when the counts do not add up', async () => {
   const running = await statusServer(JSON.stringify({ ...ready, events: { ...events, answered: 5 } }))
   const { out } = await run(['status'], { find: async () => running })
   expect(out).toContain('12 received ≠ 5 answered + 2 waiting + 1 running + 2 refused + 1 failed (1 unaccounted for)')
 })
 
-test('status --json is what the gateway answered, to the letter', async () => {
+test('status --json is exactly the response of the gateway', async () => {
   const answer = JSON.stringify(ready, null, 1)
   const running = await statusServer(answer)
   expect(await run(['status', '--json'], { find: async () => running })).toMatchObject({ code: 0, out: `${answer}\n` })
 })
 
-test('a gateway that is still starting shows, and exits with 1', async () => {
+test('status of a starting gateway says so and exits with 1', async () => {
   const running = await statusServer(JSON.stringify({ ...ready, ready: false }), 503)
   const { code, out } = await run(['status'], { find: async () => running })
   expect(code).toBe(1)
@@ -424,14 +425,14 @@ test.each<[string, readonly string[], Partial<PairingAdmin>, number, string]>([
     'Eve (discord:66) is denied',
   ],
   ['nobody to deny', ['deny', 'X'], {}, 1, 'aetheel: There is no such code, and nobody of this name'],
-])('pair says what became of it: %s', async (_name, args, given, code, words) => {
+])('pair reports the result: %s', async (_name, args, given, code, words) => {
   const ran = await run(['pair', ...args], admin(given))
   expect(ran.code).toBe(code)
   expect(code === 0 ? ran.out : ran.err).toContain(words)
   expect(code === 0 ? ran.err : ran.out).toBe('')
 })
 
-test('pair asks the running gateway, and says when that gives no answer', async () => {
+test('pair asks the running gateway, and says if it does not respond', async () => {
   const running = await statusServer('{}')
   const pairing = async () => Promise.reject(new Error('not while a gateway runs'))
   const { code, err } = await run(['pair', 'list'], { find: async () => running, pairing })
@@ -451,7 +452,7 @@ test.each([
   ['status', '--help'],
   ['status', 'now'],
   ['--config-dir', 'x', 'status'],
-])('the short way to a status does what the long one does: %j', async (...args) => {
+])('the fast path of status does the same as the full one: %j', async (...args) => {
   const ways = [runCli, runProgram].map(async run => {
     const asked: Flags[] = []
     const terminal = fakeTerminal()

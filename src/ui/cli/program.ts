@@ -108,7 +108,7 @@ function addStatus(program: Command, ports: CliPorts, terminal: Terminal, action
   const status = program
     .command('status')
     .description('show the status of the running gateway, and the links to its pages (exit 0: ready)')
-    .option('--json', 'as JSON, as the gateway gave it')
+    .option('--json', 'the response of the gateway, as JSON')
     .action(
       action(async flags => {
         const { showStatus } = await import('./status.ts')
@@ -121,8 +121,8 @@ function addStatus(program: Command, ports: CliPorts, terminal: Terminal, action
 function addChat(program: Command, ports: CliPorts, terminal: Terminal, action: Action): void {
   const command = program
     .command('chat')
-    .description('ask once, or without a text chat at the terminal')
-    .argument('[text...]', 'what to say; piped input is added to it')
+    .description('ask one question, or chat interactively if no text is given')
+    .argument('[text...]', 'the message; piped input is appended to it')
     .option('--conversation <id>', 'continue this conversation', conversationId, 'terminal')
     .option('--json', 'print {id, conversation, text, ok} when it is answered')
     .action(

@@ -1,4 +1,4 @@
-// `aetheel sessions`: lists which session each conversation continues, and clears them.
+// `aetheel sessions`: lists and clears the sessions of conversations.
 
 import { createInterface } from 'node:readline'
 import * as v from 'valibot'

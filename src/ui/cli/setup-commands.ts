@@ -53,7 +53,7 @@ export function addDoctor({ program, ports, terminal, action, version }: Making)
 }
 
 export function addService({ program, ports, terminal, action }: Making): void {
-  const service = program.command('service').description('let systemd run the gateway, from login or boot on')
+  const service = program.command('service').description('run the gateway under systemd, from login or boot on')
   const load = () => import('./service.ts')
   const install = service
     .command('install')

@@ -12,7 +12,7 @@ test('colours only on a terminal that wants them', () => {
   expect(paintFor(stream(false, true))('red', 'x')).toBe('x')
 })
 
-test('an answer cannot steer the terminal', () => {
+test('an answer cannot control the terminal', () => {
   expect(withoutControls('a\x1b[2Jb\x07\r\n\tc\u009b1md')).toBe('a[2Jb\n\tc1md')
 })
 
@@ -22,7 +22,7 @@ test('a row is cut by cells, with an ellipsis', () => {
   expect(widthOf(cutTo('日本語日本語', 7))).toBeLessThanOrEqual(7)
 })
 
-test('columns stand under each other', () => {
+test('columns are aligned', () => {
   expect(
     aligned([
       ['a', 'bb', 'c'],

@@ -56,7 +56,7 @@ test('sessions are listed and cleared', async () => {
   expect(await say('/api/sessions', { clear: 'x' })).toMatchObject([400, { ok: false }])
 })
 
-test('memory is searched, looked at again, and its changes are decided about', async () => {
+test('memory is searched and synced, and its changes are decided', async () => {
   const { say, read, asked } = await createAdmin()
   expect(await read('/api/memory?q=the%20train')).toEqual([200, { hits: [hit] }])
   expect(await read('/api/memory?q=x&limit=3')).toEqual([200, { hits: [] }])
@@ -139,7 +139,7 @@ test('nobody gets in without the token, from another site, or by another method'
   expect(asked).toEqual([])
 })
 
-test('an admin API that throws is no more than a failed request', async () => {
+test('an admin API that throws only fails its request', async () => {
   const { jobs, ...admin } = recordingAdmin()
   const list = async () => Promise.reject(new Error('the disk /somewhere is full'))
   const { url, warnings } = await open({ admin: { ...admin, jobs: { ...jobs, list } } })

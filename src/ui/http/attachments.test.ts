@@ -1,4 +1,4 @@
-// Files over HTTP: bounded on the way in, and harmless on the way out whatever is in them.
+// Files over HTTP: limited when uploaded, and harmless when downloaded, whatever they contain.
 import { afterEach, expect, test } from 'vitest'
 import type { AttachmentsAdmin, Upload } from '../../base/attachments.ts'
 import { bearer, closeAll, open, raw, token } from './server.rig.ts'
@@ -44,7 +44,7 @@ async function rig(contents: Readonly<Record<string, string>> = {}, grownBy = 0)
   return { url, port, taken, asked, upload, get }
 }
 
-test('a file is taken as it comes, with its name and type', async () => {
+test('a file is stored as uploaded, with its name and type', async () => {
   const { taken, upload } = await rig()
   const answer = await upload(`conversation=a&name=${encodeURIComponent('../Plan ü.md')}`, 'text', {
     'Content-Type': 'text/Markdown; charset=utf-8',
@@ -60,7 +60,7 @@ test('a file is taken as it comes, with its name and type', async () => {
   ])
 })
 
-test('what is too large, badly asked for, from elsewhere or without the token is refused', async () => {
+test('uploads that are too large, malformed, from another site or without the token are refused', async () => {
   const { url, port, taken, upload } = await rig()
   for (const query of [
     '',
@@ -81,7 +81,7 @@ test('what is too large, badly asked for, from elsewhere or without the token is
   expect(taken.map(({ text }) => text)).toEqual(['full'])
 })
 
-test('nothing that is handed out can run on our pages', async () => {
+test('no served file can run on our pages', async () => {
   const script = '<script>alert(1)</script>'
   const contents = {
     ...{
@@ -108,7 +108,7 @@ test('nothing that is handed out can run on our pages', async () => {
   }
 })
 
-test('what is not there is told, and an id is only an id', async () => {
+test('a missing file is 404, and an id cannot be a path', async () => {
   const { get, asked } = await rig({ 'out/a.txt': 'a' })
   expect((await get('conversation=a&id=gone')).status).toBe(404)
   expect((await get('file=out%2Fa.txt')).status).toBe(200)
@@ -118,11 +118,11 @@ test('what is not there is told, and an id is only an id', async () => {
   expect(asked).toEqual(['a/gone', 'out/a.txt', '../../etc/passwd'])
 })
 
-test('a file that grows while it is sent ends where it was said to, and one that shrinks breaks the connection', async () => {
+test('a file that grows while it is sent ends at its announced length, and one that shrinks breaks the connection', async () => {
   const ask = `GET /api/attachments?conversation=a&id=0 HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`
   const more = await rig({ 'a.txt': 'begin HTTP/1.1 200 OK' }, 16)
   expect(await raw(more.port, `${ask}Connection: close\r\n\r\n`)).toMatch(/\r\n\r\nbegin$/)
   const less = await rig({ 'a.txt': 'begin' }, -3)
-  // And not when the connection has been idle for too long: it may be for longer than this test.
+  // And not only by the idle timeout, which may be longer than this test.
   await raw(less.port, `${ask}\r\n`)
 })

@@ -1,4 +1,4 @@
-// The past of WebChat over HTTP: what is asked for, and what makes no sense.
+// WebChat's history over HTTP: valid and invalid requests.
 import { afterEach, expect, test } from 'vitest'
 import type { ConversationList } from '../../base/conversations.ts'
 import { bearer, closeAll, open } from './server.rig.ts'
@@ -34,7 +34,7 @@ async function rig() {
   return { read, asked }
 }
 
-test('conversations are listed, leafed through and searched', async () => {
+test('conversations are listed, paged and searched', async () => {
   const { read, asked } = await rig()
   expect(await read('/api/conversations')).toEqual([
     200,
@@ -53,7 +53,7 @@ test('conversations are listed, leafed through and searched', async () => {
   ])
 })
 
-test('what makes no sense is refused, and so is whoever has no token', async () => {
+test('invalid requests are refused, and so are those without a token', async () => {
   const { read, asked } = await rig()
   for (const path of [
     '/api/conversations?limit=0',

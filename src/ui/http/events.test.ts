@@ -1,4 +1,4 @@
-// The owner's window over HTTP: the live stream with everybody who may listen to it, and the pages behind it.
+// Mission Control over HTTP: the live stream, who may listen to it, and the data of the pages.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { fakeMission, someEvent } from '../../../test/fakes/mission.ts'
@@ -11,7 +11,7 @@ afterEach(async () => {
   await closeAll()
 })
 
-/** Listens as a browser does, with what came so far as blocks of lines. */
+/** Listens like a browser; what arrived so far is in blocks of lines. */
 function listen(port: number, path = '/events', headers: Record<string, string> = {}) {
   let got = ''
   const socket = connectTcp(port, '127.0.0.1', () => {
@@ -35,7 +35,7 @@ function listen(port: number, path = '/events', headers: Record<string, string> 
 
 const until = (isSo: () => boolean) => expect.poll(isSo, { timeout: 5000, interval: 5 }).toBe(true)
 
-test('files that change are told together, each once', async () => {
+test('changed files are reported together, each once', async () => {
   const mission = fakeMission()
   const { port } = await open({ admin: { mission } })
   mission.touch('before anybody came')
@@ -46,7 +46,7 @@ test('files that change are told together, each once', async () => {
   expect(reader.blocks('changed')).toEqual([{ files: ['brain.json', 'soul.md'] }])
 })
 
-test('what happens reaches everybody who listens, once and in order', async () => {
+test('each entry reaches every listener once and in order', async () => {
   const mission = fakeMission()
   const { port } = await open({ admin: { mission } })
   mission.happen('before anybody came')
@@ -61,13 +61,13 @@ test('what happens reaches everybody who listens, once and in order', async () =
   expect(readers[0]?.all()).toContain('id: 3\nevent: activity\n')
 })
 
-test('whoever comes back gets what was missed, and nothing twice', async () => {
+test('a reconnecting listener gets the missed entries, and none twice', async () => {
   const mission = fakeMission()
   const { port } = await open({ admin: { mission }, limits: { gatherMs: 100 } })
   listen(port)
   await until(() => mission.followers() === 1)
   for (const text of ['one', 'two', 'three']) mission.happen(text)
-  // These are still on their way to the first reader.
+  // These have not reached the first reader yet.
   const back = listen(port, '/events', { 'Last-Event-ID': '1' })
   const asked = listen(port, '/events?after=2')
   const fresh = listen(port)
@@ -79,7 +79,7 @@ test('whoever comes back gets what was missed, and nothing twice', async () => {
   for (const one of [back, asked, fresh]) expect(new Set(one.texts()).size).toBe(one.texts().length)
 })
 
-test('a status follows what happens, at most twice a second', async () => {
+test('entries trigger a status update, at most two per second', async () => {
   const mission = fakeMission()
   const { port } = await open({ admin: { mission } })
   const began = performance.now()
@@ -89,12 +89,12 @@ test('a status follows what happens, at most twice a second', async () => {
     mission.happen('again')
     await new Promise(done => setTimeout(done, 20))
   }
-  // The second may follow the first at once, and then each its half second after the one before.
+  // The second may follow immediately; after that, each comes half a second after the previous one.
   expect(performance.now() - began).toBeGreaterThan(950)
   expect(reader.blocks('status')[0]).toEqual({ status: { ready: true }, running: [] })
 })
 
-test('who reads too slowly is cut off, and the others go on', async () => {
+test('a slow reader is disconnected, and the others continue', async () => {
   const mission = fakeMission()
   const { port } = await open({ admin: { mission }, limits: { gatherMs: 1 } })
   const slow = listen(port)
@@ -115,7 +115,7 @@ test('who reads too slowly is cut off, and the others go on', async () => {
   expect(quick.texts()).toHaveLength(all + 1)
 }, 30_000)
 
-test('a line that says nothing comes now and then; and nothing is done while nobody listens', async () => {
+test('keep-alive lines are sent regularly, and nothing is done while nobody listens', async () => {
   const mission = fakeMission()
   const { port } = await open({ admin: { mission }, limits: { breathEveryMs: 20 } })
   expect(mission.followers()).toBe(0)
@@ -130,7 +130,7 @@ test('a line that says nothing comes now and then; and nothing is done while nob
   expect(mission.pulses()).toBe(before)
 })
 
-test('a stop ends the stream at once', async () => {
+test('a stop ends the stream immediately', async () => {
   const mission = fakeMission()
   const { port, stop } = await open({ admin: { mission }, limits: { stopMs: 60_000 } })
   const reader = listen(port)
@@ -157,7 +157,7 @@ test.each([
   expect(mission.followers()).toBe(0)
 })
 
-test('overview, activity, one event and usage are read; what makes no sense is refused', async () => {
+test('overview, activity, one event and usage can be read; invalid requests are refused', async () => {
   const mission = fakeMission()
   const { url } = await open({ admin: { mission } })
   for (const text of ['one', 'two', 'three']) mission.happen(text)

@@ -19,7 +19,7 @@ async function createFiles() {
   return { ...fake, url, save, read }
 }
 
-test('files are listed, read, saved and removed; who comes too late is told what stands there', async () => {
+test('files are listed, read, saved and removed; a stale save gets the current text', async () => {
   const { save, read, texts } = await createFiles()
   expect(await read('/api/files')).toMatchObject([200, { files: [{ name: 'memory.md', bytes: 4 }] }])
   expect(await read('/api/file?name=memory.md')).toEqual([
@@ -38,7 +38,7 @@ test('files are listed, read, saved and removed; who comes too late is told what
   expect(await read('/api/skills')).toEqual([200, await fakeSkills.list()])
 })
 
-test('a text of a whole megabyte goes through, and one byte more does not', async () => {
+test('a text of one megabyte is accepted, and one byte more is not', async () => {
   const { save, texts } = await createFiles()
   const most = '\n'.repeat(1024 * 1024)
   expect(await save({ name: 'memory.md', text: most, version: 'v-tea\n' })).toMatchObject([200, {}])
@@ -50,7 +50,7 @@ test('a text of a whole megabyte goes through, and one byte more does not', asyn
   expect(texts.get('memory.md')).toBe(most)
 })
 
-test('what makes no sense, or has another name, is refused in words', async () => {
+test('invalid requests and other file names are refused with a reason', async () => {
   const { save, read, texts, asked } = await createFiles()
   const bad: readonly (readonly [unknown, string])[] = [
     ['nonsense', 'not JSON'],
@@ -77,7 +77,7 @@ test('what makes no sense, or has another name, is refused in words', async () =
   expect(texts.get('memory.md')).toBe('tea\n')
 })
 
-test('nobody gets in without the token, from another site, or by another method; without a desk there is no path', async () => {
+test('nobody gets in without the token, from another site, or by another method; without an admin API there is no path', async () => {
   const { url, texts } = await createFiles()
   const order = JSON.stringify({ name: 'memory.md', text: 'x', version: 'v-tea\n' })
   for (const path of ['/api/files', '/api/file?name=memory.md', '/api/skills'])

@@ -1,4 +1,4 @@
-// Who may ask: by Host, by Origin and by what browsers tell of where a request comes from.
+// Which requests are allowed: by Host, Origin and Sec-Fetch-Site.
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { createGuard } from './guard.ts'
@@ -23,7 +23,7 @@ test.each([
   ['http://127.0.0.1:9090', false],
   ['http://localhost:8080', false],
   ['null', false],
-])('a page from %s is ours: %s', (origin, ours) => {
+])('the Origin %s is accepted: %s', (origin, ours) => {
   expect(guard().originIsOurs(asked({ host: '127.0.0.1:8080', origin }))).toBe(ours)
 })
 
@@ -36,6 +36,6 @@ test.each([
   ['0.0.0.0', 'evil.example', false],
   ['127.0.0.1', 'home.example', true],
   ['127.0.0.1', 'a b', false],
-])('bound to %s, the Host %s is ours: %s', (bound, host, ours) => {
+])('bound to %s, the Host %s is accepted: %s', (bound, host, ours) => {
   expect(guard(bound, ['home.example']).hostIsOurs(asked({ host }))).toBe(ours)
 })

@@ -1,4 +1,4 @@
-// Messages over HTTP: taken, refused, waited for.
+// Messages over HTTP: accepted, refused, waited for.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { bearer, closeAll, open, post, token } from './server.rig.ts'
 
 afterEach(closeAll)
 
-test('a message is accepted with its id and conversation, made up where the client has none', async () => {
+test('a message is accepted with its id and conversation, which are generated if missing', async () => {
   const taken: (NewMessage & { wait: boolean })[] = []
   const { url } = await open({
     webchat: {
@@ -48,7 +48,7 @@ test('a refused message has the status of its reason', async () => {
   }
 })
 
-test('a body that is no message is refused in clear words', async () => {
+test('a body that is not a message is refused with a clear reason', async () => {
   const { url } = await open()
   const cases: [unknown, string][] = [
     ['{"text":', 'not JSON'],
@@ -66,7 +66,7 @@ test('a body that is no message is refused in clear words', async () => {
   }
 })
 
-test('a body over the limit is refused, whether or not it says so beforehand', async () => {
+test('a body over the limit is refused, with and without Content-Length', async () => {
   const { url } = await open()
   const big = JSON.stringify({ text: 'x'.repeat(5_000_000) })
   expect((await post(`${url}/api/messages`, big)).status).toBe(413)
@@ -76,7 +76,7 @@ test('a body over the limit is refused, whether or not it says so beforehand', a
   expect((await fetch(`${url}/healthz`)).status).toBe(200)
 })
 
-test('waiting brings the final, and the outbox learns that it went out', async () => {
+test('waiting returns the final, and the outbox counts it as delivered', async () => {
   const delivered: boolean[] = []
   const { url } = await open({
     webchat: {
@@ -125,7 +125,7 @@ test('a client that leaves while waiting is noticed, and its final counts as not
   await expect.poll(() => delivered).toEqual([false])
 })
 
-test('a final that is cut off on its way counts as not delivered', async () => {
+test('a final that is only partly sent counts as not delivered', async () => {
   const delivered: boolean[] = []
   const { port } = await open({
     webchat: {
@@ -146,7 +146,7 @@ test('a final that is cut off on its way counts as not delivered', async () => {
 
 const eve = { chat: 'discord', user: '66', name: 'Eve' }
 
-test('who asks to be let in is listed, and decided about, with the status of what became of it', async () => {
+test('pairing requests are listed and decided, and the status code tells the result', async () => {
   const decided: unknown[] = []
   const answers: Approval[] = [
     { type: 'approved', person: eve, owner: true },
@@ -185,7 +185,7 @@ test('who asks to be let in is listed, and decided about, with the status of wha
   expect(decided).toEqual([['CODE', true], ...Array(3).fill(['CODE', false]), 'discord:66', 'x'])
 })
 
-test('nobody decides without the token, from another site, or with half a decision', async () => {
+test('nobody decides without the token, from another site, or with an incomplete decision', async () => {
   const refuse = async () => expect.fail('decided')
   const { url } = await open({ admin: { pairing: { list: refuse, approve: refuse, deny: refuse } } })
   const to = `${url}/api/pairing`

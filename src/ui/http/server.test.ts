@@ -1,4 +1,4 @@
-// The server as its clients see it: pages, guards, bytes no client should send, and its end.
+// The server as its clients see it: pages, guards, invalid bytes, and shutdown.
 import { createHash } from 'node:crypto'
 import { afterEach, expect, test } from 'vitest'
 import { bearer, client, closeAll, open, post, raw, token } from './server.rig.ts'
@@ -15,7 +15,7 @@ test('health needs no token and says whether the gateway is ready', async () => 
   expect([after.status, await after.json()]).toEqual([200, { status: 'ok' }])
 })
 
-test('status and metrics open with the token as header, cookie or query, and with nothing else', async () => {
+test('status and metrics require the token as header, cookie or query', async () => {
   const { url } = await open()
   const status = await fetch(`${url}/api/status`, { headers: bearer })
   expect(await status.json()).toEqual({ version: '1.2.3', pid: 7 })
@@ -81,7 +81,7 @@ test('without the right token a page says where the link is found', async () => 
   }
 })
 
-test('every answer carries the strict headers', async () => {
+test('every response has the strict headers', async () => {
   const { url } = await open()
   for (const path of ['/chat', '/healthz', '/web/chat/chat.js', '/nothing']) {
     const { headers } = await fetch(url + path)
@@ -107,7 +107,7 @@ test('pages and libraries are served, and a known version is not sent again', as
   }
 })
 
-test('no path leaves the list of files', async () => {
+test('only listed files are served', async () => {
   const { port } = await open()
   const paths = ['/web/../package.json', '/web/%2e%2e/package.json', '/web/..%2fpackage.json', '/web//etc/passwd']
   paths.push(
@@ -168,7 +168,7 @@ test('a foreign host name gets nothing, a foreign origin may not write or connec
   ours.ws.close()
 })
 
-test('bound to every address, a bare address is a host of ours and a name is not', async () => {
+test('bound to every address, an IP address is accepted as Host and a name is not', async () => {
   const { port, url } = await open({ address: { host: '0.0.0.0' } })
   expect(url).toBe(`http://127.0.0.1:${port}`)
   const ask = (host: string) => raw(port, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
@@ -176,7 +176,7 @@ test('bound to every address, a bare address is a host of ours and a name is not
   expect(await ask('evil.example')).toMatch(/^HTTP\/1\.1 421 /)
 })
 
-test('a name that the owner gave is ours, for its own page too; others stay foreign', async () => {
+test('a name in HTTP_NAMES is accepted, also as Origin; other names are not', async () => {
   const { port } = await open({ address: { names: ['My-Machine.example'] } })
   const ask = (host: string, origin: string) =>
     raw(port, `POST /api/messages HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nConnection: close\r\n\r\n`)
@@ -185,7 +185,7 @@ test('a name that the owner gave is ours, for its own page too; others stay fore
   expect(await ask('sub.my-machine.example', 'https://sub.my-machine.example')).toMatch(/^HTTP\/1\.1 421 /)
 })
 
-test('trouble inside is told as a plain 500 without its details', async () => {
+test('an internal error is a plain 500 without details', async () => {
   const { url, warnings } = await open({ health: { status: () => Promise.reject(new Error('/secret/path')) } })
   const answer = await fetch(`${url}/api/status`, { headers: bearer })
   expect(answer.status).toBe(500)
@@ -219,7 +219,7 @@ test('many wrong tokens are answered slowly, the right one never', async () => {
   expect(warnings).toEqual(['wrong token'])
 })
 
-test('a port in use is told with the name of its setting', async () => {
+test('a port in use is reported with the name of its option', async () => {
   const { port } = await open()
   await expect(open({ address: { port } })).rejects.toMatchObject({
     message: expect.stringContaining('HTTP_PORT'),
@@ -229,7 +229,7 @@ test('a port in use is told with the name of its setting', async () => {
   await expect(open({ address: { token: '' } })).rejects.toThrow('HTTP_TOKEN')
 })
 
-test('stopping ends sockets with a word, idle connections at once and waiting requests with a 503', async () => {
+test('stopping closes sockets with a reason, idle connections immediately and waiting requests with a 503', async () => {
   const arrived = Promise.withResolvers<void>()
   const { url, stop } = await open({
     webchat: {
@@ -250,7 +250,7 @@ test('stopping ends sockets with a word, idle connections at once and waiting re
   await expect(fetch(`${url}/healthz`)).rejects.toThrow()
 })
 
-test('a request for another protocol than WebSocket is answered as if it had not asked', async () => {
+test('an upgrade to a protocol other than WebSocket is ignored', async () => {
   const { port } = await open()
   const head =
     'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\n\r\n'

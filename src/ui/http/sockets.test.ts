@@ -1,4 +1,4 @@
-// WebSockets as their clients see them: who may join, what is too much, who is still there.
+// WebSockets as their clients see them: access, limits, and detection of dead peers.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
 import type WebSocket from 'ws'
@@ -8,7 +8,7 @@ import { bearer, client, closeAll, open, raw, token } from './server.rig.ts'
 
 afterEach(closeAll)
 
-test('a socket that never answers the goodbye is cut off', async () => {
+test('a socket that never answers the close frame is terminated', async () => {
   const joined = Promise.withResolvers<void>()
   const { port, stop } = await open({ webchat: { connect: () => joined.resolve() } })
   const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=='
@@ -53,7 +53,7 @@ const withSocket = async (changes: { readonly limits?: Partial<HttpLimits> } = {
   return { ...server, join }
 }
 
-test('text goes both ways, and a socket that throws closes without hurting the others', async () => {
+test('text goes both ways, and a socket whose handler throws closes without affecting the others', async () => {
   const { join, warnings } = await withSocket()
   const one = await join()
   const two = await join()
@@ -82,7 +82,7 @@ test('a message of 5 MB or a binary one closes its own socket only', async () =>
   expect(await other.socket.reached()).toBe(true)
 })
 
-test('reached is true after the answer, false when the other side leaves or stays silent', async () => {
+test('reached is true after the pong, false if the peer leaves or stays silent', async () => {
   const { join } = await withSocket({ limits: { reachMs: 300 } })
   const one = await join()
   const heard: string[] = []
@@ -104,7 +104,7 @@ test('reached is true after the answer, false when the other side leaves or stay
   leaving.socket.send('into the void')
 })
 
-test('a peer that answers no ping is cut off, one that does stays', async () => {
+test('a peer that answers no ping is disconnected, one that does stays', async () => {
   const { join } = await withSocket({ limits: { pingEveryMs: 100 } })
   const good = await join()
   const dead = await join({ autoPong: false })
@@ -115,7 +115,7 @@ test('a peer that answers no ping is cut off, one that does stays', async () => 
   expect(await good.socket.reached()).toBe(true)
 })
 
-test('a reader that is too slow is closed, and its chat told at once', async () => {
+test('a slow reader is disconnected, and the chat is notified immediately', async () => {
   const { join, warnings } = await withSocket({ limits: { bufferedBytes: 1_000_000 } })
   const slow = await join()
   slow.ws.pause()

@@ -1,4 +1,4 @@
-// What Discord checks of the body of a message before anything else.
+// Discord's validation of a message body.
 import { type Form, openForm, refusal } from './refusal.ts'
 import { type Json, type MessageState, messageFlags } from './state.ts'
 

@@ -1,4 +1,4 @@
-// A bot made of the real libraries, as small as it can be, to hold the loopback Discord against.
+// A minimal bot made of the real libraries, to test the fake Discord with.
 import { API, GatewayIntentBits } from '@discordjs/core'
 import { REST } from '@discordjs/rest'
 import { type SessionInfo, WebSocketManager, WebSocketShardEvents } from '@discordjs/ws'
@@ -15,7 +15,7 @@ interface Heard {
   readonly d: Record<string, unknown>
 }
 
-/** `session` outlives the bot where a test hands in its own: that is a restart. */
+/** A test that passes its own `session` simulates a restart. */
 export const openBot = (
   discord: FakeDiscord,
   options: { intents?: number; session?: { kept: SessionInfo | null }; token?: string } = {},
@@ -31,11 +31,11 @@ export const openBot = (
     token,
     rest,
     intents: options.intents ?? ordinaryIntents,
-    // The library's own waits 5 s between two identifies.
+    // The library's own throttler waits 5 s between two identifies.
     buildIdentifyThrottler: () => ({ waitForIdentify: async () => {} }),
     retrieveSessionInfo: () => session.kept,
     updateSessionInfo: (_shard, info) => {
-      // The library forgets the session when it is stopped, also with a code that keeps it.
+      // The library forgets the session when it is stopped, even with a close code that keeps it.
       if (!stopped) session.kept = info
     },
   })
@@ -53,7 +53,7 @@ export const openBot = (
     closed,
     texts: () => heard.filter(one => one.t === 'MESSAGE_CREATE').map(one => one.d.content),
     connect: () => gateway.connect(),
-    /** 4200 leaves the session alive, 1000 ends it. */
+    /** 4200 keeps the session, 1000 ends it. */
     async stop(code: 1000 | 4200 = 1000): Promise<void> {
       stopped = code === 4200
       await gateway.destroy({ code })

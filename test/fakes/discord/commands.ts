@@ -1,4 +1,4 @@
-// Application commands: what Discord takes as a definition, and what it remembers.
+// Application commands: validation of definitions, and the registered ones.
 import { asJson, asList } from './body.ts'
 import { type Form, openForm, refusal } from './refusal.ts'
 import type { Json, State } from './state.ts'
@@ -124,7 +124,7 @@ export const createCommands = (state: State) => {
       kept.puts++
       return next
     },
-    /** One beside those that are there; with the same name, instead. */
+    /** Adds one, or replaces the one with the same name. */
     add(guild: string | null, body: unknown): Registered | undefined {
       const { registered, puts } = queueStore(guild)
       const others = registered.filter(known => known.name !== asJson(body).name)
@@ -132,7 +132,7 @@ export const createCommands = (state: State) => {
       queueStore(guild).puts = puts
       return added
     },
-    /** The command somebody in that guild (null: a DM) would be offered. */
+    /** The command offered in that guild (null: a DM). */
     offered(guild: string | null, name: string): Registered | null {
       const ofGuild = guild === null ? [] : queueStore(guild).registered
       const found = [...ofGuild, ...queueStore(null).registered].find(command => command.name === name)

@@ -24,7 +24,7 @@ const bot = async (discord: FakeDiscord, options: Parameters<typeof openBot>[1] 
 const names = (one: Bot): string[] => one.heard.map(event => event.t)
 const heardOf = (one: Bot, t: string) => one.heard.filter(event => event.t === t).map(event => event.d)
 
-test('a bot connects, is told who it is and where, and hears what people say', async () => {
+test('a bot connects, learns its identity and guilds, and receives messages', async () => {
   const discord = await open()
   const thread = discord.thread(discord.general, 'old talk', { joined: true })
   const one = await bot(discord)
@@ -50,7 +50,7 @@ test('a bot connects, is told who it is and where, and hears what people say', a
   })
 })
 
-test('edits, deletions and link previews are told apart', async () => {
+test('edits, deletions and link previews are distinguished', async () => {
   const discord = await open()
   const one = await bot(discord)
   const said = discord.say(discord.ada, discord.general, 'first')
@@ -71,7 +71,7 @@ test.each([
   ['Discord closes with 4000', (discord: FakeDiscord) => discord.closeGateway(4000)],
   ['Discord asks for it (op 7)', (discord: FakeDiscord) => discord.op7()],
   ['the session is doubted (op 9 true)', (discord: FakeDiscord) => discord.op9(true)],
-])('the session resumes and what was missed is replayed once, when %s', async (_why, happen) => {
+])('the session resumes and missed events are replayed once, when %s', async (_why, happen) => {
   const discord = await open()
   const one = await bot(discord)
   discord.say(discord.ada, discord.general, 'before')
@@ -104,7 +104,7 @@ test.each([
       discord.dropConnection()
     },
   ],
-])('after %s the bot identifies anew and finds what it missed by after=', async (_why, happen) => {
+])('after %s the bot identifies again and finds missed messages with after=', async (_why, happen) => {
   const discord = await open()
   const one = await bot(discord)
   const last = discord.say(discord.ada, discord.general, 'before')
@@ -154,7 +154,7 @@ test('without the content intent only DMs, mentions and own messages can be read
   expect(listed.at(-1)?.content).toBe('')
 })
 
-test('what happens where the bot cannot look is not told', async () => {
+test('events of channels that the bot cannot see are not sent', async () => {
   const discord = await open()
   const one = await bot(discord)
   const hidden = discord.channel(discord.home, 'hidden')
@@ -175,7 +175,7 @@ test('events without their intent are not sent', async () => {
   expect(names(one)).toEqual(['READY', 'MESSAGE_CREATE'])
 })
 
-test('a message that is answered with 502 although stored is posted once with a nonce, twice without', async () => {
+test('a message that is stored but answered with 502 is posted once with a nonce, twice without', async () => {
   const discord = await open()
   const { api } = openBot(discord)
   const send = 'POST /channels/:id/messages'
@@ -202,7 +202,7 @@ test('a nonce is forgotten after some minutes', async () => {
   expect(third.id).not.toBe(first.id)
 })
 
-test('a nonce is told to whoever posts and whoever listens, and not to whoever reads the past', async () => {
+test('a nonce is in the response and in the dispatch, but not in fetched messages', async () => {
   const discord = await open()
   const one = await bot(discord)
   const posted = await one.api.channels.createMessage(discord.general.id, { content: 'hi', nonce: 'n1' })
@@ -235,7 +235,7 @@ test('whom a message pings depends on allowed_mentions', async () => {
   expect(discord.answers(discord.general)[1]).toMatchObject({ reference: said.id, type: 19 })
 })
 
-test('files go both ways, and download links die', async () => {
+test('files go both ways, and download links expire', async () => {
   let at = Date.now()
   const discord = await open({ now: () => at, attachmentUrlMs: 60_000 })
   const one = await bot(discord)
@@ -262,7 +262,7 @@ test('files go both ways, and download links die', async () => {
   expect(answer?.attachments[0]?.bytes.toString()).toBe('# Answer')
 })
 
-test('threads are opened, joined, woken by a message, and closed for good when locked', async () => {
+test('threads are opened, joined, unarchived by a message, and closed permanently when locked', async () => {
   const discord = await open()
   const one = await bot(discord)
   const said = discord.say(discord.ada, discord.general, 'long story')
@@ -286,7 +286,7 @@ test('threads are opened, joined, woken by a message, and closed for good when l
   })
 })
 
-test('typing, DMs and the plain look-ups answer', async () => {
+test('typing, DMs and simple GET requests work', async () => {
   const discord = await open()
   const { api, rest } = openBot(discord)
   await api.channels.showTyping(discord.general.id)
@@ -311,7 +311,7 @@ test.each([
   expect([big.channels.length, big.members.length, big.member_count]).toEqual([1000, named, 10_001])
 })
 
-test('Discord can be away altogether and come back', async () => {
+test('Discord can go down completely and come back', async () => {
   const discord = await open()
   const one = await bot(discord)
   discord.offline(true)

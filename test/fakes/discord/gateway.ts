@@ -1,4 +1,4 @@
-// The gateway: connections, sessions with their sequence numbers, replay on RESUME, and its ways to fail.
+// The gateway: connections, sessions with sequence numbers, replay on RESUME, and simulated failures.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -10,7 +10,7 @@ import type { GatewaySeen, Privileged } from './types.ts'
 interface Session {
   readonly id: string
   readonly intents: number
-  /** Everything dispatched, as it went out, in order: entry n has sequence number n + 1. */
+  /** Everything dispatched, in order: entry n has sequence number n + 1. */
   readonly log: string[]
   connection: Connection | null
   over: boolean
@@ -167,7 +167,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
     }
     if (connection.session === null) return close(connection, 4003)
     if (op === 3) return see('presence', connection, d)
-    // Voice state, guild members and soundboard: taken, not imitated.
+    // Voice state, guild members and soundboard: accepted, but not implemented.
     if (op !== 4 && op !== 8 && op !== 31) close(connection, 4001)
   }
 
@@ -178,7 +178,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
     see('open', connection, { path: request.url })
     socket.on('error', () => socket.terminate())
     socket.on('close', (code: number) => {
-      // What the fake itself closed has been seen already.
+      // Closes by the fake itself are recorded already.
       if (connections.delete(connection)) see('close', connection, { code, by: 'bot' })
       const { session } = connection
       if (session === null) return
@@ -210,7 +210,7 @@ export const openGateway = (state: State, server: Server, heartbeatMs: number) =
         connection.session = null
         if (session !== null) {
           session.connection = null
-          // As with Discord, neither of these can be resumed.
+          // As on Discord, neither of these can be resumed.
           if (code === 4007 || code === 4009) end(session)
         }
         connection.socket.close(code, reason)

@@ -1,4 +1,4 @@
-// A Discord on the loopback: REST and gateway, strict, with everything in memory.
+// A fake Discord on loopback: REST and gateway, strict, with everything in memory.
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createCommands } from './commands.ts'

@@ -48,7 +48,7 @@ const open = async () => {
   }
 }
 
-test('a deferred answer is edited in, follow-ups come behind it, and only the asker sees what is ephemeral', async () => {
+test('a deferred answer is edited, follow-ups come after it, and only the user sees ephemeral ones', async () => {
   const { discord, api, asked, app } = await open()
   const asking = discord.slash(discord.ada, discord.general, 'model', { name: 'opus', keep: true })
   const { id, token, data } = await asked()
@@ -71,7 +71,7 @@ test('a deferred answer is edited in, follow-ups come behind it, and only the as
   expect((await api.getOriginalReply(app, token)).content).toBe('done')
 })
 
-test('the first follow-up of a deferred answer is the answer, as public as the deferring was', async () => {
+test('the first follow-up of a deferred answer is the answer, with the visibility of the deferral', async () => {
   const { discord, api, asked, app } = await open()
   const asking = discord.slash(discord.ada, discord.general, 'status')
   const { id, token } = await asked()
@@ -99,7 +99,7 @@ test('an answer after 3 s is refused, and so is a second one', async () => {
   expect((await asking).original?.content).toBe('x')
 })
 
-test('before the first answer and 15 minutes later the token is worth nothing', async () => {
+test('before the first answer and after 15 minutes the token is invalid', async () => {
   const { discord, api, asked, app, pass } = await open()
   const asking = discord.slash(discord.ada, discord.general, 'status')
   const { id, token } = await asked()
@@ -124,7 +124,7 @@ test('a button is clicked and its message changes', async () => {
   await expect(discord.click(discord.ada, draft, 'stop')).rejects.toThrow('no button')
 })
 
-test('autocomplete takes 25 choices and no more', async () => {
+test('autocomplete accepts at most 25 choices', async () => {
   const { discord, api, asked } = await open()
   const typing = discord.autocomplete(discord.ada, discord.general, 'model', { name: 'name', value: 'op' })
   const { id, token, data } = await asked()
@@ -135,7 +135,7 @@ test('autocomplete takes 25 choices and no more', async () => {
   expect((await typing).choices).toEqual(choices.slice(0, 2))
 })
 
-test('a kind of answer that does not fit is refused', async () => {
+test('an answer of the wrong type is refused', async () => {
   const { discord, api, asked } = await open()
   const asking = discord.slash(discord.ada, discord.general, 'status')
   const { id, token } = await asked()
@@ -144,7 +144,7 @@ test('a kind of answer that does not fit is refused', async () => {
   await asking
 })
 
-test('only what is registered can be called, and only where it is offered', async () => {
+test('only registered commands can be used, and only where they are offered', async () => {
   const { discord } = await open()
   await expect(discord.slash(discord.ada, discord.general, 'nothing')).rejects.toThrow('offers no /nothing')
   await expect(discord.slash(discord.ada, discord.dm(discord.ada), 'status')).rejects.toThrow('offers no /status')
@@ -164,7 +164,7 @@ test.each<[string, object]>([
     'a required option behind another',
     { name: 'x', description: 'x', options: [option('a'), { ...option('b'), required: true }] },
   ],
-])('a command with %s is refused, and the old ones stay', async (_what, command) => {
+])('a command with %s is refused, and the existing ones stay', async (_what, command) => {
   const discord = await openDiscord()
   after.push(discord.close)
   const { api } = openBot(discord)

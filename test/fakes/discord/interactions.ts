@@ -1,4 +1,4 @@
-// Interactions: a slash command, a button or an autocomplete, the bot's one timely answer and what follows it.
+// Interactions: slash commands, buttons and autocomplete, the bot's response within the time limit, and its follow-ups.
 
 import { asJson, asList, type Upload } from './body.ts'
 import type { Commands, Registered } from './commands.ts'
@@ -113,7 +113,7 @@ export const createInteractions = (state: State, commands: Commands) => {
     form.done()
   }
 
-  /** The one first answer, within 3 s. */
+  /** The initial response, within 3 s. */
   const callback = (id: string, token: string, body: Json, uploads: readonly Upload[]): InteractionState => {
     const interaction = state.interactions.get(id)
     if (interaction === undefined || interaction.token !== token) throw refusal(10062)
@@ -143,7 +143,7 @@ export const createInteractions = (state: State, commands: Commands) => {
     return interaction
   }
 
-  /** The interaction behind a webhook path, as long as its token lives. */
+  /** The interaction of a webhook path, while its token is valid. */
   const alive = (application: string, token: string): InteractionState => {
     const interaction = byToken(token)
     if (application !== state.applicationId || interaction === undefined) throw refusal(10015)
@@ -172,7 +172,7 @@ export const createInteractions = (state: State, commands: Commands) => {
     followUp(application: string, token: string, body: Json, uploads: readonly Upload[]): MessageState {
       const interaction = alive(application, token)
       const { original } = interaction
-      // As long as the bot is "thinking", a follow-up is what it thought of, and its flags count for nothing.
+      // While the bot is "thinking", the first follow-up is the deferred answer, and its flags are ignored.
       if (original !== null && (original.flags & messageFlags.Loading) !== 0) {
         return change(state, original, body, uploads)
       }
@@ -180,7 +180,7 @@ export const createInteractions = (state: State, commands: Commands) => {
       interaction.followUps.push(message)
       return message
     },
-    /** What somebody typed, as Discord would send it; throws where its client would not let them. */
+    /** What somebody typed, as Discord would send it; throws if Discord's client would not allow it. */
     typed(
       channel: ChannelState,
       line: string,

@@ -1,4 +1,4 @@
-// Rate limits as Discord counts them: a window per bucket and channel, told in headers, answered with 429 above.
+// Rate limits like Discord's: a window per bucket and channel, announced in headers, with 429 above the limit.
 import { createHash } from 'node:crypto'
 import { matcher } from './match.ts'
 import { tooFast } from './refusal.ts'
@@ -10,13 +10,13 @@ interface Rule extends Limit {
   readonly windows: Map<string, { until: number; used: number }>
 }
 
-/** Buckets are told apart by channel, guild or webhook. */
+/** Buckets are separate by channel, guild or webhook. */
 const major = (path: string): string => /^\/(?:channels|guilds|webhooks)\/[^/?]+/.exec(path)?.[0] ?? ''
 
-/** What holds for every bot: 50 requests a second over all routes. */
+/** The global limit of a bot: 50 requests per second over all routes. */
 const overall: Limit = { limit: 50, perMs: 1000, scope: 'global' }
 
-/** Real time, for the libraries wait in real time. */
+/** Real time, because the libraries wait in real time. */
 export const openLimits = () => {
   const rules = new Set<Rule>()
   const make = (match: Match, limit: Limit): Rule => ({
@@ -53,7 +53,7 @@ export const openLimits = () => {
       rules.add(rule)
       return () => rules.delete(rule)
     },
-    /** Counts one request; gives the headers it is answered with, or throws the 429. */
+    /** Counts one request; returns the headers of its response, or throws the 429. */
     count(method: string, path: string, authorized: boolean): Readonly<Record<string, string>> {
       let marks: Readonly<Record<string, string>> = authorized ? use(global, '') : {}
       for (const rule of rules) {

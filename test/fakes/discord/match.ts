@@ -1,7 +1,7 @@
-// Which requests a test means.
+// Matches requests by the pattern of a test.
 import type { Match } from './types.ts'
 
-/** `POST /channels/:id/messages` or a RegExp, as a question about one request. */
+/** Turns `POST /channels/:id/messages` or a RegExp into a predicate. */
 export const matcher = (match: Match): ((method: string, path: string) => boolean) => {
   if (match instanceof RegExp) return (method, path) => match.test(`${method} ${path}`)
   const source = match.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:\w+/g, '[^/]+')

@@ -1,4 +1,4 @@
-// What people do in the fake's world, and what a test sees of what came of it.
+// What people do on the fake Discord, and what a test sees of the result.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Interactions } from './interactions.ts'
 import { blank, erase, fileOf, place, remember, whomItPings } from './posting.ts'
@@ -114,7 +114,7 @@ export const openPeople = (state: State, interactions: Interactions): People => 
     if (message === undefined || message.deleted) throw new Error(`no message ${id}`)
     return message
   }
-  /** Until the bot answered, or 3 s passed. */
+  /** Until the bot has answered, or 3 s have passed. */
   const answered = async (interaction: InteractionState): Promise<Interaction> => {
     while (interaction.first === null && state.now() - interaction.at <= 3000) await pause(5)
     return interactionView(state, interaction)

@@ -1,4 +1,4 @@
-// Messages coming to be and changing, by people and by the bot, with everything Discord checks of a bot's.
+// Creates and edits messages of people and the bot, with Discord's validation for bots.
 import { asJson, asList, checkBody, type Upload } from './body.ts'
 import { openForm, refusal, tooFast } from './refusal.ts'
 import { channelEvent, deleteEvent, joinEvent, messageEvent } from './shape.ts'
@@ -15,7 +15,7 @@ import {
 } from './state.ts'
 import type { FileGiven, Pinged } from './types.ts'
 
-/** What code shows is not a mention. */
+/** Mentions inside code do not count. */
 const withoutCode = (text: string): string => text.replace(/```[\s\S]*?```|``[\s\S]*?``|`[^`\n]*`/g, ' ')
 
 const idsIn = (text: string, pattern: RegExp): string[] => [
@@ -70,7 +70,7 @@ const showsNothing = (message: Pick<MessageState, 'content' | 'embeds' | 'attach
   message.attachments.length === 0 &&
   !((message.flags & messageFlags.V2) !== 0 && message.components.length > 0)
 
-/** Puts a message into its channel and tells of it. An ephemeral one stands nowhere and nobody is told. */
+/** Adds a message to its channel and dispatches it. An ephemeral one is neither stored nor dispatched. */
 export const place = (state: State, message: MessageState): MessageState => {
   state.messages.set(message.id, message)
   if ((message.flags & messageFlags.Ephemeral) !== 0) return message
@@ -81,7 +81,7 @@ export const place = (state: State, message: MessageState): MessageState => {
   return message
 }
 
-/** Who is mentioned in a thread, or writes in it, is in it from then on. */
+/** Somebody who is mentioned in a thread, or writes in it, joins it. */
 export const joinBot = (state: State, channel: ChannelState): void => {
   if (!isThread(channel) || channel.joined.has(state.bot.id)) return
   channel.joined.add(state.bot.id)
@@ -89,7 +89,7 @@ export const joinBot = (state: State, channel: ChannelState): void => {
   state.dispatch(joinEvent(state, channel))
 }
 
-/** A file as somebody hands it over. */
+/** A file to upload. */
 export const fileOf = (state: State, { name, bytes, type }: FileGiven): AttachmentState => ({
   id: state.nextId(),
   name,
@@ -141,7 +141,7 @@ const repliedTo = (state: State, channel: ChannelState, body: Json): MessageStat
   return null
 }
 
-/** What a body of the bot says, checked; not yet standing anywhere. */
+/** The validated message of a request body; not posted yet. */
 export const draft = (
   state: State,
   channel: ChannelState,
@@ -226,7 +226,7 @@ export const remember = (message: MessageState): void => {
   message.history.push({ at: message.editedAt ?? message.at, content, pinged })
 }
 
-/** An edit over `PATCH messages/:id`, which Discord takes only so often. */
+/** An edit over `PATCH messages/:id`, which is rate-limited. */
 export const editInChannel = (
   state: State,
   channel: ChannelState,

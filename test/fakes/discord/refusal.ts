@@ -1,4 +1,4 @@
-// How Discord says no: status, code and the shape of its "Invalid Form Body".
+// Discord's error responses: status, code and the shape of "Invalid Form Body".
 import type { Json } from './state.ts'
 
 export class Refusal extends Error {
@@ -67,7 +67,7 @@ export const tooFast = (
   )
 }
 
-/** Collects what is wrong with a body, to say it all at once. */
+/** Collects the errors of a body, to report them all at once. */
 export const openForm = () => {
   const errors: Json = {}
   const add = (path: string, code: string, message: string): void => {

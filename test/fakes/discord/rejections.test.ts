@@ -1,4 +1,4 @@
-// One test for each thing the loopback Discord refuses, each as Discord words it.
+// One test for each refusal of the fake Discord, with Discord's wording.
 import { GatewayIntentBits } from '@discordjs/core'
 import { DiscordAPIError, REST } from '@discordjs/rest'
 import { afterEach, expect, test } from 'vitest'
@@ -57,7 +57,7 @@ test('a nonce over 25 characters', async () => {
   expect(formError(error)).toContain('"nonce":{"_errors":[{"code":"BASE_TYPE_MAX_LENGTH"')
 })
 
-test('more than 100 allowed mentions, and a list beside the same word in parse', async () => {
+test('more than 100 allowed mentions, and a list together with the same type in parse', async () => {
   const { api, channel, discord } = await open()
   const users = Array.from({ length: 101 }, (_, at) => String(at))
   const many = await refusedWith(api.channels.createMessage(channel, { content: 'x', allowed_mentions: { users } }))
@@ -93,7 +93,7 @@ test('a file over 10 MiB, and more than 10 files', async () => {
   expect(await refusedWith(api.channels.createMessage(channel, { files: many }))).toMatchObject({ code: 50035 })
 })
 
-test('a reply to a message that is gone', async () => {
+test('a reply to a deleted message', async () => {
   const { api, channel, discord } = await open()
   const said = discord.say(discord.ada, discord.general, 'hi')
   discord.remove(said)
@@ -130,7 +130,7 @@ test.each<[Permission, number, (bot: Awaited<ReturnType<typeof open>>) => Promis
     50013,
     ({ api, discord }) => api.channels.createMessage(discord.thread(discord.general, 't').id, { content: 'x' }),
   ],
-])('what needs %s gets %i without it', async (permission, code, act) => {
+])('a request that needs %s gets %i without it', async (permission, code, act) => {
   const bot = await open()
   bot.discord.permissions(bot.discord.general, [permission])
   expect(await refusedWith(act(bot))).toMatchObject({ status: 403, code })
@@ -138,14 +138,14 @@ test.each<[Permission, number, (bot: Awaited<ReturnType<typeof open>>) => Promis
   await act(bot)
 })
 
-test('history one may not read is empty', async () => {
+test('without permission to read it, history is empty', async () => {
   const { api, channel, discord } = await open()
   discord.say(discord.ada, discord.general, 'hi')
   discord.permissions(discord.general, ['ReadMessageHistory'])
   expect(await api.channels.getMessages(channel)).toEqual([])
 })
 
-test('a DM to somebody who blocks them, and a guild the bot was thrown out of', async () => {
+test('a DM to somebody who blocks DMs, and a guild that removed the bot', async () => {
   const { api, channel, discord } = await open()
   discord.blockDms(discord.ada)
   const dm = await api.users.createDM(discord.ada.id)
@@ -184,7 +184,7 @@ test('edits of one message too close together: 429, and the library waits for it
   expect(discord.message(made.id)).toMatchObject({ content: '3', history: [{ content: '0' }, { content: '1' }] })
 })
 
-test('a bucket used up: headers tell it, and above it comes 429', async () => {
+test('an exhausted bucket: announced in headers, then 429', async () => {
   const { discord, channel } = await open()
   const limit = { limit: 2, perMs: 400 }
   discord.rateLimit('POST /channels/:id/messages', limit)
@@ -203,7 +203,7 @@ test('a bucket used up: headers tell it, and above it comes 429', async () => {
   await openBot(discord).api.channels.createMessage(other.id, { content: 'not this bucket' })
 })
 
-test('more than 50 requests in a second, whatever they ask', async () => {
+test('more than 50 requests per second, on any routes', async () => {
   const { discord } = await open()
   const headers = { authorization: `Bot ${discord.token}` }
   const answers = await Promise.all(
@@ -223,7 +223,7 @@ test('a wrong token: 401 over REST, 4004 from the gateway', async () => {
   expect(await closeCode(discord, { token: 'wrong', intents: 0 })).toBe(4004)
 })
 
-test('intents that are off in the portal: 4014, as the library hears it', async () => {
+test('intents that are off in the portal: 4014, as the library reports it', async () => {
   const { discord } = await open({ denied: ['MessageContent'] })
   const one = openBot(discord)
   await expect(one.connect()).rejects.toThrow('disallowed intents')
@@ -270,7 +270,7 @@ test('failures of the server: a status, a hung request, a cut one', async () => 
   expect(discord.requests('GET /users/@me').map(request => request.status)).toEqual([503, 0, 0, 429, 200])
 })
 
-test('routes and versions that are not there', async () => {
+test('unknown routes and versions', async () => {
   const { discord } = await open()
   const headers = { authorization: `Bot ${discord.token}` }
   expect((await fetch(`${discord.url}/v10/nowhere`, { headers })).status).toBe(404)
@@ -278,7 +278,7 @@ test('routes and versions that are not there', async () => {
   expect(await (await fetch(`${discord.url}/v5/users/@me`, { headers })).json()).toMatchObject({ code: 50041 })
 })
 
-/** What the gateway closes with after one payload; `token: true` stands for the right one. */
+/** The close code after one payload; `token: true` stands for the right token. */
 const closeCodeFor = async (discord: FakeDiscord, payload: unknown, query = '?v=10&encoding=json'): Promise<number> => {
   const socket = new WebSocket(`ws://127.0.0.1:${discord.port}/${query}`)
   const closed = new Promise<number>(resolve => socket.once('close', resolve))

@@ -1,4 +1,4 @@
-// The REST side: every call is written down, may be made to fail or to wait, and otherwise goes to its route.
+// The REST API: every call is recorded, may be made to fail or wait, and otherwise goes to its route.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Upload } from './body.ts'
@@ -19,7 +19,7 @@ export interface Call {
 export interface Route {
   readonly method: string
   readonly path: string
-  /** Interactions and webhooks carry their right in the path. */
+  /** Interactions and webhooks are authorized by their path. */
   readonly open?: boolean
   readonly run: (call: Call) => { readonly status: number; readonly body?: unknown }
 }
@@ -128,7 +128,7 @@ export const openRest = (state: State, routes: () => readonly Route[]) => {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', state.origin())
     if (url.pathname.startsWith('/attachments/')) {
-      // Of what can befall a request, a download knows only the delay.
+      // Of the simulated failures, only the delay applies to downloads.
       const { delayMs = 0 } = failureFor('GET', url.pathname) ?? {}
       await new Promise(resolve => setTimeout(resolve, delayMs).unref())
       return download(state, url, response)
@@ -181,7 +181,7 @@ export const openRest = (state: State, routes: () => readonly Route[]) => {
 
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
     serve(request, response).catch((error: unknown) => {
-      // A bug of the fake: said aloud, for no test may take it for Discord's behaviour.
+      // A bug of the fake: reported loudly, so that no test mistakes it for Discord's behaviour.
       console.error('loopback Discord', error)
       request.socket.destroy()
     })

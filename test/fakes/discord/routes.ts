@@ -1,4 +1,4 @@
-// The routes of Discord's REST API that the fake knows.
+// The routes of Discord's REST API that the fake supports.
 import { asJson } from './body.ts'
 import type { Commands } from './commands.ts'
 import type { Interactions } from './interactions.ts'
@@ -143,7 +143,7 @@ const aboutChannels = (state: State, world: World): Route[] => {
     const parent = channelOf(state, param(call, 'channel'))
     const body = asJson(call.body)
     if (parent.type !== 0) throw refusal(50024)
-    // A thread without a message is private unless it says otherwise.
+    // A thread without a message is private by default.
     const secret = from === null && (body.type ?? 12) === 12
     need(state, parent, secret ? 'CreatePrivateThreads' : 'CreatePublicThreads')
     const form = openForm()
@@ -226,7 +226,7 @@ const aboutChannels = (state: State, world: World): Route[] => {
   ]
 }
 
-/** Newest first, also where `after` picks the oldest ones behind an id. */
+/** Newest first, even if `after` selects the oldest ones after an id. */
 const page = (channel: ChannelState, query: URLSearchParams): MessageState[] => {
   const form = openForm()
   const limit = Number(query.get('limit') ?? 50)
@@ -270,7 +270,7 @@ const aboutMessages = (state: State): Route[] => {
       run: call => {
         const channel = channelOf(state, param(call, 'channel'))
         const found = page(channel, call.query)
-        // Discord gives an empty list and no error to whom may not read the past.
+        // Without permission to read history, Discord returns an empty list and no error.
         return ok(may(state, channel, 'ReadMessageHistory') ? found.map(shape) : [])
       },
     },

@@ -1,4 +1,4 @@
-// The world as Discord writes it in JSON, over REST and the gateway.
+// The state as Discord's JSON, for REST and the gateway.
 import { createHmac } from 'node:crypto'
 import {
   type AttachmentState,
@@ -35,7 +35,7 @@ export const userShape = (user: User): Json => ({
   ...(user.bot ? { bot: true } : {}),
 })
 
-/** As a server that is only compatible tells it. */
+/** As a compatible server sends it. */
 const told = ({ compatible: { without = [] } }: State, shape: Json): Json =>
   without.length === 0 ? shape : Object.fromEntries(Object.entries(shape).filter(([name]) => !without.includes(name)))
 
@@ -261,7 +261,7 @@ const guildOf = (state: State, channel: string): Json => {
   return guild === null ? {} : { guild_id: guild }
 }
 
-/** Told with the message as it comes to be, and never again: whoever reads the past does not see it. */
+/** Sent only when the message is created; fetched messages do not have it. */
 export const nonceShape = ({ nonce }: MessageState): Json => (nonce === null ? {} : { nonce })
 
 const messageIntent = (state: State, channel: string): number =>

@@ -1,4 +1,4 @@
-// What the loopback Discord keeps in memory, and who may see what of it.
+// The state of the fake Discord, and who may see what.
 import { refusal } from './refusal.ts'
 import type { Compatible, FirstAnswer, Permission, Pinged, Privileged, User } from './types.ts'
 
@@ -11,7 +11,7 @@ export interface GuildState {
   readonly members: Map<string, { readonly roles: readonly string[]; readonly joined: number }>
   readonly channels: Set<string>
   readonly botRole: string
-  /** Names its members to whoever connects. */
+  /** Lists its members on connect. */
   listed: boolean
   botIn: boolean
 }
@@ -82,11 +82,11 @@ export interface InteractionState {
   readonly followUps: MessageState[]
 }
 
-/** Something the gateway tells; `needs` is the intent it takes (0: none), `content` whether message contents may be read. */
+/** A gateway event; `needs` is the required intent (0: none), `content` whether message content may be read. */
 export interface Dispatch {
   readonly t: string
   readonly needs: number
-  /** Where it happened: whoever cannot see there does not hear of it. */
+  /** The channel: bots that cannot see it do not get the event. */
   readonly channel?: ChannelState | undefined
   readonly d: (content: boolean) => Json
 }
@@ -148,7 +148,7 @@ export const permissionBits: Readonly<Record<Permission, bigint>> = {
 
 const discordEpoch = 1_420_070_400_000
 
-/** Ids grow with time and never repeat. */
+/** Ids increase with time and never repeat. */
 export const openSnowflakes = (now: () => number): (() => string) => {
   let last = 0n
   return () => {
@@ -173,7 +173,7 @@ export const sees = (state: State, channel: ChannelState): boolean => {
   return may(state, channel, 'ViewChannel')
 }
 
-/** The channel, if the bot may know of it. */
+/** The channel, if the bot can see it. */
 export const channelOf = (state: State, id: string): ChannelState => {
   const channel = state.channels.get(id)
   if (channel === undefined) throw refusal(10003)

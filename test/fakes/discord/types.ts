@@ -1,4 +1,4 @@
-// What a test sees of the loopback Discord: its world, what people do in it, what the bot did, and what can be broken.
+// The interface of the fake Discord for tests: its state, what people do, what the bot did, and failures to simulate.
 
 export interface User {
   readonly id: string
@@ -23,7 +23,7 @@ export interface Channel {
   readonly kind: 'text' | 'thread' | 'dm'
   /** Null: a direct message. */
   readonly guild: string | null
-  /** The channel a thread hangs from. */
+  /** The parent channel of a thread. */
   readonly parent: string | null
   readonly archived: boolean
   readonly locked: boolean
@@ -42,11 +42,11 @@ export interface StoredAttachment {
   readonly size: number
   readonly description: string | null
   readonly bytes: Buffer
-  /** Signed: a new one each time it is asked for, dead after `attachmentUrlMs`. */
+  /** Signed: a new one for each request, expires after `attachmentUrlMs`. */
   readonly url: string
 }
 
-/** Whom a message notified: what its content mentions, as far as `allowed_mentions` let it. */
+/** Who was notified: the mentions in the content, as far as `allowed_mentions` permits. */
 export interface Pinged {
   readonly everyone: boolean
   readonly roles: readonly string[]
@@ -60,14 +60,14 @@ export interface StoredMessage {
   readonly content: string
   readonly at: number
   readonly editedAt: number | null
-  /** What it said before, oldest first; `at` is when that text came to stand. */
+  /** Earlier versions, oldest first; `at` is when that text was set. */
   readonly history: readonly { readonly at: number; readonly content: string; readonly pinged: Pinged }[]
   readonly nonce: string | null
   /** The request's own `allowed_mentions`; null: none was given. */
   readonly allowedMentions: unknown
   readonly pinged: Pinged
   readonly attachments: readonly StoredAttachment[]
-  /** The message this one answers. */
+  /** The message this one replies to. */
   readonly reference: string | null
   readonly components: readonly unknown[]
   readonly embeds: readonly unknown[]
@@ -82,7 +82,7 @@ export interface SayOptions {
   /** Puts `<@bot>` in front. */
   readonly mention?: boolean
   readonly replyTo?: { readonly id: string }
-  /** A reply pings the one it answers unless this is false. */
+  /** A reply pings its addressee unless this is false. */
   readonly ping?: boolean
   readonly attachments?: readonly FileGiven[]
   /** The message comes from a webhook and not from a person. */
@@ -93,7 +93,7 @@ export type SlashOptions = Readonly<Record<string, string | number | boolean | F
 
 export type FirstAnswer = 'message' | 'deferred' | 'deferred-update' | 'update' | 'choices' | 'modal'
 
-/** One interaction and what the bot made of it. It is live: it goes on changing after the first answer. */
+/** One interaction and the bot's responses. It is live: it changes after the first response. */
 export interface Interaction {
   readonly id: string
   readonly token: string
@@ -103,10 +103,10 @@ export interface Interaction {
   readonly ephemeral: boolean
   readonly choices: readonly { readonly name: string; readonly value: string | number }[]
   readonly modal: unknown
-  /** The answer as it stands now; null as long as there is none, also while the bot is "thinking". */
+  /** The current answer; null while there is none, also while the bot is "thinking". */
   readonly original: StoredMessage | null
   readonly followUps: readonly StoredMessage[]
-  /** The answer once it has something to show; rejects when that takes longer than `ms` (5000). */
+  /** The answer once it has content; rejects after `ms` (5000). */
   whole(ms?: number): Promise<StoredMessage>
 }
 
@@ -119,9 +119,9 @@ export interface RequestSeen {
   readonly files: readonly { readonly field: string; readonly name: string; readonly bytes: number }[]
   readonly headers: Readonly<Record<string, string>>
   readonly at: number
-  /** 0: it was left without an answer. */
+  /** 0: there was no response. */
   readonly status: number
-  /** Discord's error code in the answer, if it was one. */
+  /** Discord's error code in the response, if any. */
   readonly code: number | null
 }
 
@@ -129,25 +129,25 @@ export interface RequestSeen {
 export type Match = string | RegExp
 
 export interface Failure {
-  /** How many requests it befalls; 1. */
+  /** How many requests fail; default 1. */
   readonly times?: number
-  /** 502. Ignored where `hang` is set. */
+  /** Default 502. Ignored if `hang` is set. */
   readonly status?: number
   readonly body?: unknown
-  /** Do as asked, and fail only then. */
+  /** Carry out the request, then fail. */
   readonly storeFirst?: boolean
   /** Seconds, for a 429. */
   readonly retryAfter?: number
-  /** No answer at all: `true` keeps the connection open, `cut` resets it. */
+  /** No response at all: `true` keeps the connection open, `cut` resets it. */
   readonly hang?: boolean | 'cut'
-  /** The answer comes so much later; without `status` and `hang` it is the ordinary answer. */
+  /** Delays the response; without `status` and `hang` it is the ordinary response. */
   readonly delayMs?: number
 }
 
 export interface Limit {
   readonly limit: number
   readonly perMs: number
-  /** `global` also sets `X-RateLimit-Global`; `shared` is what others used up. */
+  /** `global` also sets `X-RateLimit-Global`; `shared`: used up by others. */
   readonly scope?: 'user' | 'global' | 'shared'
 }
 
@@ -165,7 +165,7 @@ export type Permission =
   | 'MentionEveryone'
   | 'UseApplicationCommands'
 
-/** What passed over the gateway, as the fake saw it. */
+/** Traffic of the gateway, as the fake saw it. */
 export interface GatewaySeen {
   readonly what: 'open' | 'identify' | 'resume' | 'heartbeat' | 'presence' | 'close'
   readonly at: number
@@ -179,32 +179,32 @@ export interface DiscordOptions {
   readonly botName?: string
   /** Epoch milliseconds: ids, expiry of interactions, nonces and URLs. Rate limits and heartbeats keep real time. */
   readonly now?: () => number
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port?: number
-  /** 41250 as Discord's. */
+  /** Default 41250, like Discord's. */
   readonly heartbeatMs?: number
   /** An edit of the same message sooner than this gets 429; 0: never. */
   readonly editEveryMs?: number
   /** How long `enforce_nonce` remembers; 5 minutes ("the past few minutes"). */
   readonly nonceMs?: number
-  /** How long a download URL is good; 24 h. */
+  /** How long a download URL is valid; default 24 h. */
   readonly attachmentUrlMs?: number
   /** Privileged intents that are off in the portal. */
   readonly denied?: readonly Privileged[]
-  /** A guild of this size beside the ordinary one; `listed`: it names all members, as Discord does only when asked for presences. */
+  /** An additional guild of this size; `listed`: with all members, as Discord sends them only with the presence intent. */
   readonly scale?: { readonly channels: number; readonly members: number; readonly listed?: boolean }
   readonly compatible?: Compatible
 }
 
-/** What a server that is only compatible with Discord does in its own way. */
+/** Deviations of a compatible server. */
 export interface Compatible {
-  /** Left out of guilds and messages, over REST and the gateway, such as `roles`. */
+  /** Fields left out of guilds and messages, over REST and the gateway, such as `roles`. */
   readonly without?: readonly string[]
-  /** Types of options that it refuses, and with them all the commands that are put together with one. */
+  /** Option types that it refuses, together with all commands in the same request. */
   readonly refusedOptions?: readonly number[]
-  /** Commands that it refuses by their name. */
+  /** Names of commands that it refuses. */
   readonly refusedCommands?: readonly string[]
-  /** Files are on a port of their own. */
+  /** Files are served on another port. */
   readonly filesApart?: boolean
 }
 
@@ -215,7 +215,7 @@ export interface FakeDiscord extends World, People, Sight, Trouble {
   readonly token: string
   readonly applicationId: string
   readonly bot: User
-  /** A guild, a text channel of it and a member of it are there from the beginning. */
+  /** There is a guild with a text channel and a member from the start. */
   readonly home: Guild
   readonly general: Channel
   readonly ada: User
@@ -223,7 +223,7 @@ export interface FakeDiscord extends World, People, Sight, Trouble {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Makes the world. What a connected bot would hear of it is dispatched. */
+/** Changes the state; connected bots get the events. */
 export interface World {
   user(name: string, options?: { bot?: boolean }): User
   guild(name: string): Guild
@@ -232,7 +232,7 @@ export interface World {
   /** The bot's own (managed) role in a guild. */
   botRole(guild: Guild): Role
   channel(guild: Guild, name: string): Channel
-  /** A thread somebody made; `joined`: the bot is in it. */
+  /** A thread created by somebody; `joined`: the bot is in it. */
   thread(
     parent: Channel,
     name: string,
@@ -242,14 +242,14 @@ export interface World {
   guilds(): readonly Guild[]
   channels(guild: Guild): readonly Channel[]
   members(guild: Guild): readonly User[]
-  /** As it is now. */
+  /** Its current state. */
   look(channel: Channel | string): Channel
   threads(parent: Channel): readonly Channel[]
   archive(thread: Channel, options?: { locked?: boolean }): void
   removeChannel(channel: Channel): void
-  /** Sends the bot out of a thread. */
+  /** Removes the bot from a thread. */
   expel(thread: Channel): void
-  /** Throws the bot out. */
+  /** Removes the bot from the guild. */
   leave(guild: Guild): void
 }
 
@@ -273,7 +273,7 @@ export interface People {
   ): Promise<Interaction>
 }
 
-/** What the bot did, and what stands there now. */
+/** What the bot did, and the current state. */
 export interface Sight {
   /** Oldest first, without ephemeral ones and "thinking"; deleted ones and Discord's own lines about threads when asked for. */
   messages(channel: Channel | string, options?: { deleted?: boolean; system?: boolean }): readonly StoredMessage[]
@@ -285,41 +285,41 @@ export interface Sight {
   commands(guild?: Guild): { readonly registered: readonly { readonly name: string }[]; readonly puts: number }
   requests(match?: Match): readonly RequestSeen[]
   gateway(what?: GatewaySeen['what']): readonly GatewaySeen[]
-  /** How many gateway connections are open and have a session. */
+  /** The number of open gateway connections with a session. */
   connected(): number
-  /** The next (or present) connection with a session: READY or RESUMED was sent. */
+  /** The next (or current) connection with a session: READY or RESUMED was sent. */
   ready(ms?: number): Promise<void>
-  /** Polls until it holds (or is not null or undefined), and gives it back; rejects after `ms` (5000). */
+  /** Polls until the result is truthy (or not null or undefined) and returns it; rejects after `ms` (5000). */
   until<T>(look: () => T | Promise<T>, ms?: number): Promise<NonNullable<T>>
 }
 
-/** What can go wrong. */
+/** Simulated failures. */
 export interface Trouble {
-  /** The next requests that match fail. Gives back a way to call it off. */
+  /** The next matching requests fail. Returns a function that cancels this. */
   fail(match: Match, failure?: Failure): () => void
-  /** Real X-RateLimit headers, and 429 above the limit; per channel as Discord counts. Gives back a way to lift it. */
+  /** Real X-RateLimit headers, and 429 above the limit, per channel like Discord. Returns a function that lifts it. */
   rateLimit(match: Match, limit: Limit): () => void
   editEvery(ms: number): void
   /** With a close frame. */
   closeGateway(code: number, reason?: string): void
   /** Without one: the socket is gone. */
   dropConnection(): void
-  /** Zombies: connections of now stay open and hear nothing more, not even heartbeat acks. */
+  /** Zombies: current connections stay open but get nothing more, not even heartbeat acks. */
   goSilent(): void
   op7(): void
   op9(resumable: boolean): void
-  /** Off in the portal: identifying with them closes with 4014. None given: all are on. */
+  /** Intents that are off in the portal: identifying with them closes with 4014. None given: all are on. */
   denyIntents(...intents: Privileged[]): void
-  /** Another token from now on: REST answers 401, the gateway 4004. */
+  /** Changes the token: REST responds with 401, the gateway closes with 4004. */
   changeToken(token: string): void
-  /** What the bot may not do there; none given: it may do everything. */
+  /** Permissions that the bot lacks there; none given: it has all. */
   permissions(channel: Channel, denied?: readonly Permission[]): void
-  /** DMs to this one are refused (50007). */
+  /** DMs to this user are refused (50007). */
   blockDms(user: User, blocked?: boolean): void
   /** RESUME gets op 9 false. */
   forgetSession(): void
-  /** As it does after some minutes: what is posted from now on is new, whatever its nonce. */
+  /** Forgets nonces, as after some minutes: later posts are new, whatever their nonce. */
   forgetNonces(): void
-  /** The whole of Discord cannot be reached: connections are cut and new ones reset, until `false`. */
+  /** Discord is down: connections are cut and new ones reset, until `false`. */
   offline(on: boolean): void
 }

@@ -1,4 +1,4 @@
-// How the world comes to be: people, guilds, channels, threads and DMs, told to a connected bot as they do.
+// Creates people, guilds, channels, threads and DMs, with the events for connected bots.
 import { blank, place } from './posting.ts'
 import { channelEvent, expelEvent, guildCreate, joinEvent } from './shape.ts'
 import {
@@ -104,7 +104,7 @@ export const openWorld = (state: State) => {
       }
       state.dispatch(channelEvent(state, 'THREAD_CREATE', thread, { newly_created: true }))
       if (thread.joined.has(state.bot.id)) state.dispatch(joinEvent(state, thread))
-      // Discord says so itself: in the channel, or in the thread when it hangs from a message.
+      // Discord posts a system message: in the channel, or in the thread if it was started from a message.
       if (start.from !== null)
         place(state, blank(state, thread.id, start.owner, { type: 21, reference: start.from.id }))
       else if (!start.secret) place(state, blank(state, parent.id, start.owner, { type: 18, content: name }))
@@ -134,7 +134,7 @@ export const openWorld = (state: State) => {
       left.botIn = false
       state.dispatch({ t: 'GUILD_DELETE', needs: intents.Guilds, d: () => ({ id: left.id }) })
     },
-    /** For figures about size. */
+    /** For benchmarks of size. */
     crowd(channels: number, members: number, listed: boolean): GuildState {
       const made = guild('Big Server')
       made.listed = listed

@@ -41,7 +41,7 @@ const streams: Script = ({ type, id }, peer) => {
   )
 }
 
-test('on a terminal the answer grows, what goes on shows on stderr, and control characters do not get through', async () => {
+test('on a terminal the answer streams, progress is on stderr, and control characters are removed', async () => {
   const terminal = fakeTerminal({ stdout: true, stderr: true })
   expect(await ask(question('go'), options(await scriptedGateway(streams)), terminal)).toBe(0)
   expect(terminal.out()).toBe('One two[2J three\n')
@@ -49,13 +49,13 @@ test('on a terminal the answer grows, what goes on shows on stderr, and control 
   expect(terminal.err().replace('\x1b8', '').endsWith('\r\x1b[K')).toBe(true)
 })
 
-test('into a pipe goes the final text only, untouched', async () => {
+test('a pipe gets only the final text, unchanged', async () => {
   const terminal = fakeTerminal()
   expect(await ask(question('go'), options(await scriptedGateway(streams)), terminal)).toBe(0)
   expect([terminal.out(), terminal.err()]).toEqual(['One two\x1b[2J three\n', ''])
 })
 
-test('an answer that comes in parts grows to the whole, and begins anew with a new line', async () => {
+test('an answer that arrives in parts is joined, and one that starts over begins on a new line', async () => {
   const terminal = fakeTerminal({ stdout: true })
   const to = await scriptedGateway(
     ({ id }, peer, visit) => {
@@ -79,7 +79,7 @@ test('an answer that comes in parts grows to the whole, and begins anew with a n
   expect(terminal.out()).toBe('One two three four\n')
 })
 
-test('--json is one object, also when it was refused', async () => {
+test('--json prints one object, also for a refusal', async () => {
   const terminal = fakeTerminal({ stdout: true })
   const to = await scriptedGateway(streams)
   expect(await ask(question('go', true), options(to), terminal)).toBe(0)
@@ -105,7 +105,7 @@ test('a failed answer and a refusal go to stderr and exit with 1', async () => {
   expect(refused.err()).toBe('aetheel: refused: busy, try again later\n')
 })
 
-test('Ctrl-C stops the turn and waits for its end; pressed twice it leaves with 130', async () => {
+test('Ctrl-C stops the turn and waits for its end; pressed twice it exits with 130', async () => {
   const begins: Script = ({ type, id }, peer) =>
     peer.say(type === 'stop' ? { type: 'final', id: asked, text: 'Stopped.', ok: false } : { type: 'accepted', id })
   let asked = ''
@@ -134,7 +134,7 @@ test('Ctrl-C stops the turn and waits for its end; pressed twice it leaves with 
   expect(await left).toBe(130)
 })
 
-test('what a stopped turn had said is printed once, with the note beside it', async () => {
+test('the text of a stopped turn is printed once, with the note', async () => {
   const stops: Script = ({ type, id }, peer) => {
     if (type !== 'message') return
     peer.say({ type: 'accepted', id }, { type: 'draft', id, text: 'One two' })
@@ -148,7 +148,7 @@ test('what a stopped turn had said is printed once, with the note beside it', as
   expect([piped.out(), piped.err()]).toEqual(['', 'One two three\nStopped.\n'])
 })
 
-test('Ctrl-C on a message that waits takes it back and leaves the running turn of others alone', async () => {
+test('Ctrl-C cancels a waiting message and leaves the running turn of others alone', async () => {
   const to = await scriptedGateway(({ type, id }, peer) => {
     if (type === 'message') peer.say({ type: 'accepted', id }, { type: 'waiting', id, position: 1 })
     if (type === 'cancel') peer.say({ type: 'refused', id, reason: 'cancelled' })
@@ -206,7 +206,7 @@ test('an earlier message that is answered while ours waits is shown too', async 
   expect(terminal.out()).toBe('mine\n')
 })
 
-test('when the gateway inside this process stops, so does the question', async () => {
+test('when the temporary gateway stops, the question ends too', async () => {
   const to = await scriptedGateway(() => {})
   const terminal = fakeTerminal()
   expect(await ask({ text: 'go', json: false, gone: sleep(50) }, options(to), terminal)).toBe(1)

@@ -4,7 +4,7 @@ import { WebSocketServer } from 'ws'
 import { visit } from './connection.ts'
 import type { Frame } from './wire.ts'
 
-/** Says hello and a final, pings after `pingAfterMs` (null: never), and tells what came back until the end. */
+/** Sends hello and a final, pings after `pingAfterMs` (null: never), and returns what it received until the end. */
 async function visited(pingAfterMs: number | null) {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
   onTestFinished(() => void server.close())

@@ -16,7 +16,7 @@ const options = (to: { readonly at: Running }, name = 'terminal') => ({
 })
 const question = (text: string, json = false) => ({ text, json, gone: null })
 
-test('a message that was not accepted is said again under the same id, an accepted one is not', async () => {
+test('a message that was not accepted is sent again under the same id; an accepted one is not', async () => {
   let first = ''
   const to = await scriptedGateway(
     ({ type, id }, peer, visit) => {
@@ -77,7 +77,7 @@ test('a gateway that comes back at another address is found there', async () => 
   await conversation.close()
 })
 
-test('a stop that was wanted while the gateway was away is sent on return', async () => {
+test('a stop requested while the gateway was down is sent when it is back', async () => {
   const to = await scriptedGateway(({ type, id }, peer) => {
     if (type === 'message') peer.say({ type: 'accepted', id })
   })
@@ -93,13 +93,13 @@ test('a stop that was wanted while the gateway was away is sent on return', asyn
   await conversation.close()
 })
 
-test('a gateway that does not come back is given up on, in plain words', async () => {
+test('if the gateway does not come back, it gives up with an explanation', async () => {
   const terminal = fakeTerminal()
   expect(await ask(question('go'), { name: 'c', where: async () => null, patience: littlePatience }, terminal)).toBe(1)
   expect(terminal.err()).toMatch(/^aetheel: lost: the gateway did not come back within/)
 })
 
-test('one that greets and hangs up, again and again, is given up on too', async () => {
+test('it also gives up on a gateway that accepts and closes the connection again and again', async () => {
   const terminal = fakeTerminal()
   const to = await scriptedGateway(
     () => {},
@@ -109,7 +109,7 @@ test('one that greets and hangs up, again and again, is given up on too', async 
   expect(terminal.err()).toContain('did not come back')
 })
 
-test('a gateway that does not want us is not asked again', async () => {
+test('a gateway that refuses us is not tried again', async () => {
   const terminal = fakeTerminal()
   const to = await scriptedGateway(
     () => {},
@@ -120,7 +120,7 @@ test('a gateway that does not want us is not asked again', async () => {
   expect(to.addresses).toHaveLength(1)
 })
 
-test('a wrong token is told at once', async () => {
+test('a wrong token is reported immediately', async () => {
   const server = createServer((_, response) => response.writeHead(401).end())
   server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 401 Unauthorized\r\n\r\n'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -135,7 +135,7 @@ test('a wrong token is told at once', async () => {
   server.close()
 })
 
-test('a message too long for the gateway is refused instead of sent for ever', async () => {
+test('a message too long for the gateway is refused instead of resent forever', async () => {
   const terminal = fakeTerminal()
   const to = await scriptedGateway((_, peer) => peer.drop(1009))
   expect(await ask(question('go'), options(to), terminal)).toBe(1)

@@ -1,4 +1,4 @@
-// The whole of `aetheel chat`: what is said, and to whom.
+// `aetheel chat`: what is sent, and to which gateway.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { noPorts } from '../../../../test/fakes/ports.ts'
@@ -24,7 +24,7 @@ function portsTo(to: { readonly at: Running }, running: boolean) {
 }
 const chatOptions = (text: string) => ({ text, conversation: 'terminal', json: false, flags: {} })
 
-test('text and piped text are joined; either alone will do', async () => {
+test('the argument and piped text are joined; either alone is enough', async () => {
   const to = await scriptedGateway(answers('ok'))
   const { ports, seen } = portsTo(to, true)
   for (const [text, piped] of [
@@ -40,7 +40,7 @@ test('text and piped text are joined; either alone will do', async () => {
   expect(seen.embedded).toBe(0)
 })
 
-test('a stdin that is open and silent does not hold a question up for ever', async () => {
+test('an open but silent stdin does not block a question forever', async () => {
   const terminal = fakeTerminal()
   expect(await readPiped(terminal, true, 50)).toBe('')
   expect(terminal.err()).toContain('nothing came on stdin')
@@ -50,7 +50,7 @@ test('a stdin that is open and silent does not hold a question up for ever', asy
   expect(await readPiped(slow, true, 60)).toBe('half, whole')
 })
 
-test('without a running gateway one is brought up inside and taken down again', async () => {
+test('without a running gateway a temporary one is started and stopped again', async () => {
   const { ports, seen } = portsTo(await scriptedGateway(answers('from inside')), false)
   const terminal = fakeTerminal({ stdin: true })
   expect(await chat(ports, terminal, chatOptions('hi'))).toBe(0)

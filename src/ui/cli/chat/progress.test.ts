@@ -15,11 +15,11 @@ const drawn = (openLine: string): string => {
   return terminal.err()
 }
 
-test('at the start of a line it is drawn in place and taken away again', () => {
+test('at the start of a line it is drawn in place and erased again', () => {
   expect(drawn('')).toBe('\r⠋ 0 s · Read notes.md\r\x1b[K')
 })
 
-test('under a line that is being written it is drawn below, and the cursor put back', () => {
+test('while a line is being written it is drawn below it, and the cursor moves back', () => {
   expect(drawn('half a line')).toBe('\x1bD\x1b[A\x1b7\r\n⠋ 0 s · Read notes.md\r\x1b[K\x1b8')
 })
 
@@ -27,7 +27,7 @@ test('with the cursor at the right margin it is not drawn: the next character wo
   expect(drawn('x'.repeat(160))).toBe('')
 })
 
-test('away from a terminal there is none', () => {
+test('without a terminal there is none', () => {
   const terminal = fakeTerminal()
   openProgress(
     terminal.stderr,

@@ -20,7 +20,7 @@ test('an indented line keeps its indent', () => {
   expect(fold('    call(argument)', 8)).toEqual({ rows: ['    call', '(argumen'], rest: 't)' })
 })
 
-test('text that comes in pieces gives the same rows as text that comes at once', () => {
+test('text in pieces gives the same rows as the whole text', () => {
   const text = fc.array(fc.constantFrom('a', 'bcd', ' ', '  ', '\n', '日', 'efghijk'), { maxLength: 40 })
   fc.assert(
     fc.property(text, fc.integer({ min: 2, max: 12 }), (parts, columns) => {

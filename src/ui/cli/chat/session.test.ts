@@ -1,4 +1,4 @@
-// A session at a terminal, key by key, against a real WebSocket server that follows a script.
+// An interactive session, key by key, with a scripted WebSocket server.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { expect, test, vi } from 'vitest'
@@ -14,10 +14,10 @@ const options = (to: { readonly at: Running }) => ({
 })
 
 const type = (terminal: FakeTerminal, keys: string) => terminal.stdin.write(keys)
-/** What stays on the screen, roughly: without the rows that were drawn over. */
+/** Roughly what stays on the screen, without overwritten rows. */
 const said = (terminal: FakeTerminal) => stripVTControlCharacters(terminal.out())
 
-test('a session answers line by line, says when a message waits, and ends with /quit', async () => {
+test('a session answers line by line, shows when a message waits, and ends with /quit', async () => {
   const pending: { id: string; peer: Peer }[] = []
   const to = await scriptedGateway(({ id, type: kind }, peer) => {
     if (kind !== 'message') return
@@ -40,7 +40,7 @@ test('a session answers line by line, says when a message waits, and ends with /
   expect(to.heard).toHaveLength(2)
 })
 
-test('in a session Ctrl-C stops what runs, and on an empty prompt, pressed again, leaves', async () => {
+test('in a session Ctrl-C stops the running turn; pressed again on an empty prompt it exits', async () => {
   let asked = ''
   const to = await scriptedGateway(({ id, type: kind }, peer) => {
     if (kind === 'message') asked = id
@@ -82,7 +82,7 @@ const visited = (id: string, question: string, answer: string) => [
   { id, role: 'agent', text: answer, state: 'answered' },
 ]
 
-test('a delivery that waited is shown once, under its question, after the earlier messages', async () => {
+test('a waiting delivery is shown once, below its question, after the earlier messages', async () => {
   const to = await scriptedGateway(
     () => {},
     peer =>
@@ -117,7 +117,7 @@ test('a delivery without history is shown when the session ends', async () => {
   expect(said(terminal)).toContain('the late answer')
 })
 
-test('/help tells how to leave, and asks the gateway for its commands', async () => {
+test('/help says how to quit, and asks the gateway for its commands', async () => {
   const to = await scriptedGateway(({ id, text }, peer) => {
     if (text === '/help') peer.say({ type: 'accepted', id }, { type: 'final', id, text: '- `/brew`: Tea.', ok: true })
   })
