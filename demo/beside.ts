@@ -1,8 +1,8 @@
 // What stands beside the conversations of the sample: sub-agents, changes of memory and persona, people who ask to be let in.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NewEvent, Place } from '../src/base/event.ts'
-import { agentLane, reportKey } from '../src/base/subagents.ts'
+import { type NewEvent, type Place, agentLane } from '../src/base/event.ts'
+import { reportKey } from '../src/base/subagents.ts'
 import { versionOf } from '../src/store/changes.ts'
 import { createGuardedFiles } from '../src/store/guarded-files.ts'
 import { createChanges, createPairing, createSubAgentStore } from '../src/store/index.ts'
