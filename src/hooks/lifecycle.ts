@@ -1,4 +1,4 @@
-// Lifecycle hooks: what the agent does when the gateway starts and stops, and around each turn. Defined in agents.md.
+// Lifecycle hooks: what the agent does when the gateway starts and stops, and around each turn. Defined in agents.md and boot.md.
 
 import { createHash } from 'node:crypto'
 import type { EventSink, Hook, NewEvent, Place } from '../base/event.ts'

@@ -1,4 +1,4 @@
-// The gate: decides who may speak. Everybody is a stranger until the owner allows them, in the configuration or by pairing.
+// The gate and the budget: who may speak, and what may still be spent. Everybody is a stranger until the owner allows them.
 import type { BudgetLevel, BudgetRules, BudgetView, SpentToday } from '../base/budget.ts'
 import { type EventSink, type NewEvent, principalOf, type Sender } from '../base/event.ts'
 import type { Decision, GateRules, Person } from '../base/pairing.ts'

@@ -1,4 +1,4 @@
-// An in-memory index of what waits and runs. It decides which lane is next without reading the database.
+// An in-memory index of what waits and runs, and the places lanes run in. It decides which lane is next without reading the database.
 import type { LaneKey } from '../base/event.ts'
 import type { LaneDepth } from '../base/lanes.ts'
 import type { LaneRules } from './rules.ts'

@@ -1,4 +1,4 @@
-// A queue for the events of one turn, between the code that pushes them and the code that reads them.
+// The events of one turn: the queue between writer and reader, the answer, the ends, the usage and the timeouts.
 import type { AgentEvent, Ended, FailureReason, Usage } from '../base/agent.ts'
 import type { Clock } from '../base/time.ts'
 

@@ -1,4 +1,4 @@
-// The tool server: agents call the gateway's own tools here. A key is valid only while a turn of its lane and principal runs.
+// The tool server, and what a turn gets to reach it. A key is valid only while a turn of its lane and principal runs.
 import type { McpServer } from '../base/agent.ts'
 import { type LaneKey, type NewEvent, type Principal, principalOf } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'

@@ -1,4 +1,4 @@
-// The gateway's status, for `aetheel status`, /api/status and /metrics.
+// The gateway's status, for `aetheel status`, /api/status and /metrics; and the data of Mission Control.
 
 import type {
   Activity,

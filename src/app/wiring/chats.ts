@@ -1,4 +1,4 @@
-// The chats of this gateway, and what they need from its other parts.
+// The chats of this gateway and the intake behind them, with what they need from its other parts.
 import { randomUUID } from 'node:crypto'
 import { backendNames } from '../../base/agent.ts'
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'

@@ -1,4 +1,4 @@
-// The two queues of the gateway, inbox and outbox, each with its rules and its messages for failures.
+// The two queues of the gateway, inbox and outbox, with their messages for failures; and what people receive at the end of a turn.
 import type { TurnEnd } from '../../base/agent.ts'
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'
 import { agentOf, isBackground, type NewEvent } from '../../base/event.ts'

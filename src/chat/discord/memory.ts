@@ -1,4 +1,4 @@
-// Which of our messages answers what. Stored, so that a draft becomes the final and nothing is posted twice after a restart.
+// What must survive a restart: which of our messages answers what, so that nothing is posted twice, and how far each channel was read.
 import type { ChatMemory } from '../../base/chat.ts'
 import { before, compareIds, laterOf } from './message.ts'
 

@@ -1,4 +1,4 @@
-// Decides which Discord messages are meant for the bot, and turns them into events.
+// A Discord message: its parts made complete, the order of ids, whether it is meant for the bot, and the event it becomes.
 
 import type { APIMessage, GatewayGuildCreateDispatchData, GatewayReadyDispatchData } from '@discordjs/core'
 import type { Attachment, NewEvent, Sender } from '../../base/event.ts'

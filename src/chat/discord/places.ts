@@ -1,4 +1,4 @@
-// Names and roles of the servers and channels we are in: from gateway events, or requested if missing.
+// Names and roles of the servers, channels and threads we are in: from gateway events, or requested if missing.
 import type { API, GatewayGuildCreateDispatchData } from '@discordjs/core'
 import type { ChatMemory } from '../../base/chat.ts'
 import type { Clock } from '../../base/time.ts'
