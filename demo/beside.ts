@@ -1,8 +1,8 @@
 // The sample's data besides conversations: sub-agents, changes of memory and persona, pairing requests.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { NewEvent, Place } from '../src/base/event.ts'
-import { agentLane, reportKey } from '../src/base/subagents.ts'
+import { agentLane, type NewEvent, type Place } from '../src/base/event.ts'
+import { reportKey } from '../src/base/subagents.ts'
 import { versionOf } from '../src/store/changes.ts'
 import { createGuardedFiles } from '../src/store/guarded-files.ts'
 import { createChanges, createPairing, createSubAgentStore } from '../src/store/index.ts'

@@ -1,12 +1,11 @@
 // Assembles the gateway from its parts. Only wiring: an `if` about behaviour here means that a part is missing.
-
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { AttachmentsAdmin } from '../base/attachments.ts'
 import type { ChatAdapter } from '../base/chat.ts'
+import { readPlace } from '../base/event.ts'
 import { once } from '../base/once.ts'
-import { readPlace } from '../base/place.ts'
 import type { Emit, Signal } from '../base/signal.ts'
 import { subAgentLimits } from '../base/subagents.ts'
 import type { Clock } from '../base/time.ts'
@@ -25,16 +24,13 @@ import { productRoot } from './product-root.ts'
 import { logDir } from './state-folder.ts'
 import type { OpenBackends } from './wiring/backends.ts'
 import { chatNames } from './wiring/chat-names.ts'
-import { createChats } from './wiring/chats.ts'
-import { createIntakeWiring } from './wiring/intake.ts'
-import { createMemoryWiring } from './wiring/memory.ts'
+import { createChats, createIntakeWiring } from './wiring/chats.ts'
+import { archivedAfter, createMemoryWiring } from './wiring/memory.ts'
 import { openOverview } from './wiring/overview.ts'
-import { createQueues } from './wiring/queues.ts'
-import { createReplies } from './wiring/replies.ts'
+import { createQueues, createReplies } from './wiring/queues.ts'
 import { createStores } from './wiring/stores.ts'
-import { createToolWiring } from './wiring/tools.ts'
 import { createTriggers } from './wiring/triggers.ts'
-import { createTurnWiring } from './wiring/turns.ts'
+import { createToolWiring, createTurnWiring } from './wiring/turns.ts'
 
 export interface BuildParts {
   readonly live: LiveConfig
@@ -50,8 +46,8 @@ export interface BuildParts {
   ready(): boolean
   /** The value of an environment variable. */
   variable(name: string): string | null
-  /** The gateway's own URL; known once it listens. */
-  url(): string
+  /** The gateway's own address; known once it listens. */
+  readonly address: { readonly url: string }
 }
 
 export type Gateway = Awaited<ReturnType<typeof buildGateway>>
@@ -117,7 +113,9 @@ export async function buildGateway(parts: BuildParts) {
     spent: () => usage.spentSince(today()),
   })
   const memoryWiring = createMemoryWiring({ live, db, clock, emit, scrub, notify })
-  listeners.push(memoryWiring.listen)
+  listeners.push(signal => {
+    if (archivedAfter.has(signal.type)) memoryWiring.archive()
+  })
   const triggers = createTriggers({
     ...{ live, db, clock, emit, inbox, outbox, chats, budget, placeOf },
     accept: event => intake.accept(event),
@@ -129,7 +127,7 @@ export async function buildGateway(parts: BuildParts) {
     ...{ live, db, clock, emit, inbox, usage, jobs: triggers.jobs },
     status: () => report.status(),
   })
-  listeners.push(mission.listen)
+  listeners.push(...mission.listeners)
   const { commands, gate, intake } = createIntakeWiring({
     ...{ live, clock, emit, backends, route, cooldowns, inbox, budget, subagents, deliveries },
     ...{ conversationSettings, sessions, usage, pairing },
@@ -153,7 +151,7 @@ export async function buildGateway(parts: BuildParts) {
     content: memoryWiring.content,
     agents: subagents,
     bridge: parts.bridge,
-    url: parts.url,
+    address: parts.address,
     broke: (tool, error) => log.error({ err: error, tool }, 'tool failed'),
   })
 
@@ -233,7 +231,11 @@ export async function buildGateway(parts: BuildParts) {
     emit,
     report,
     bootTask,
-    takeTurn: subagents.skipReceived(bootTask.listen(takeTurn)),
+    /** Handles the inbox. Turns that still run when `cut` aborts are interrupted. */
+    takeTurns: (cut: AbortSignal): typeof takeTurn => {
+      const take = subagents.skipReceived(bootTask.listen(takeTurn))
+      return (taken, signal) => take(taken, AbortSignal.any([signal, cut]))
+    },
     prewarm,
     deliver,
     /** Remote chats that are on although nobody is allowed to use them yet. */

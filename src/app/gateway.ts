@@ -65,7 +65,7 @@ export async function openGateway(
   const db = await openOwnDatabase(folder, config)
   keepLog(folder.log)
   let ready = false
-  let url = ''
+  const address = { url: '' }
   let lives = false
   let emit: Emit = signal => logSignal(log, signal)
   const closeHttp = new AbortController()
@@ -112,7 +112,7 @@ export async function openGateway(
       scrub,
       ready: () => ready,
       variable: name => loaded.environment[name] ?? null,
-      url: () => url,
+      address,
       bridge: { command: process.execPath, args: [join(productRoot(), 'bin', 'mcp-bridge.mjs')] },
     })
     approved = file => gateway.memoryWiring.fileGuard.approved(file)
@@ -125,7 +125,7 @@ export async function openGateway(
     // Each start queues its own startup hook; those of failed starts would pile up.
     await gateway.inbox.cancel(startupLane)
     const http = await listen({ http: config.http, token, gateway, version, log, anyPort }, closeHttp.signal)
-    url = http.url
+    address.url = http.url
     // No await in between: a client that connects now must not be refused because nobody listens yet.
     const closed = runGateway({ live, gateway, backends, http, closeHttp, folder, db, log, stop })
     lives = true

@@ -42,7 +42,7 @@ export async function runGateway({
   const cut = new AbortController()
   const posting = new AbortController()
   const speaking = gateway.chats.map(chat => chat.run(gateway.intake.accept, sources.signal))
-  const turns = gateway.inbox.work(takeUntil(gateway, cut.signal), taking.signal)
+  const turns = gateway.inbox.work(gateway.takeTurns(cut.signal), taking.signal)
   const post = gateway.outbox.work(gateway.deliver, posting.signal)
   const chores = [
     sweep(gateway, log, taking.signal),
@@ -82,11 +82,6 @@ export async function runGateway({
 /** How long the shutdown hook waits for interrupted turns. */
 const graceMs = 10_000
 
-const takeUntil =
-  (gateway: Gateway, cut: AbortSignal): Gateway['takeTurn'] =>
-  (taken, signal) =>
-    gateway.takeTurn(taken, AbortSignal.any([signal, cut]))
-
 /** The shutdown hook also goes through the queue, and we wait for it. No other event is taken any more. */
 async function runShutdownHook(gateway: Gateway, ms: number): Promise<void> {
   const hook = await gateway.triggers.hook('shutdown')
@@ -94,7 +89,7 @@ async function runShutdownHook(gateway: Gateway, ms: number): Promise<void> {
   const over = new AbortController()
   const cut = new AbortController()
   await gateway.inbox.put(hook.lane, hook.key, hook)
-  const working = gateway.inbox.work(takeUntil(gateway, cut.signal), over.signal, shutdownLane)
+  const working = gateway.inbox.work(gateway.takeTurns(cut.signal), over.signal, shutdownLane)
   await within(gateway.inbox.wake(shutdownLane), ms, () => cut.abort(cutOff))
   over.abort()
   await working

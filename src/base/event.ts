@@ -196,6 +196,15 @@ export const hookLane = (name: string, event: number): LaneKey => `hook:${name}:
 /** The hook that runs in this lane; null: it is not a hook lane. */
 export const hookOf = (lane: LaneKey): string | null => /^hook:(agent_begin|agent_stop):\d+$/.exec(lane)?.[1] ?? null
 
+const agentPrefix = 'agent:'
+
+/** The lane of a sub-agent. */
+export const agentLane = (id: string): LaneKey => `${agentPrefix}${id}`
+
+/** The sub-agent this lane belongs to; null: it is a conversation. */
+export const agentOf = (lane: LaneKey): string | null =>
+  lane.startsWith(agentPrefix) ? lane.slice(agentPrefix.length) : null
+
 /** Nobody waits for an answer in these lanes (`cron:briefing`, `agent:7`, …), so people go first. */
 export const isBackground = (lane: LaneKey): boolean => backgroundSources.has(lane.slice(0, lane.indexOf(':')))
 
@@ -240,3 +249,17 @@ export interface EventSource {
   readonly name: string
   run(sink: EventSink, signal: AbortSignal): Promise<void>
 }
+
+// A place as people write it in a file: `discord:1234`, `webchat:kitchen`, or only the conversation.
+
+/** Null: nothing is written. Without a chat name it is in the first of the active chats. */
+export function readPlace(written: string | null, chats: readonly [string, ...string[]]): Place | null {
+  const text = written?.trim() ?? ''
+  if (text === '') return null
+  const [, chat, conversation] = /^([a-z]+):(.+)$/.exec(text) ?? []
+  if (chat !== undefined && conversation !== undefined) return { chat, conversation }
+  return { chat: chats[0], conversation: text.replace(/^#/, '') }
+}
+
+/** The full form: `discord:1234`. Also the lane of that conversation. */
+export const placeName = ({ chat, conversation }: Place): string => `${chat}:${conversation}`

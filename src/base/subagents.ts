@@ -1,5 +1,5 @@
 // Sub-agents: an agent or its owner starts them for one task. Each has its own lane.
-import type { LaneKey, NewEvent, Place, Principal } from './event.ts'
+import { agentLane, type LaneKey, type NewEvent, type Place, type Principal } from './event.ts'
 
 export const subAgentLimits = {
   /** A sub-agent of a sub-agent may not start any. */
@@ -7,13 +7,6 @@ export const subAgentLimits = {
   /** How many may wait, work or be waited for at a time, over all conversations. */
   running: 5,
 } as const
-
-const prefix = 'agent:'
-
-export const agentLane = (id: string): LaneKey => `${prefix}${id}`
-
-/** The sub-agent this lane belongs to; null: it is a conversation. */
-export const agentOf = (lane: LaneKey): string | null => (lane.startsWith(prefix) ? lane.slice(prefix.length) : null)
 
 /** The key of the event that reports the end of item `item`. */
 export const reportKey = (id: string, item: number): string => `${agentLane(id)}#report-${item}`

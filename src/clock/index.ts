@@ -1,3 +1,3 @@
 // The public interface of clock/: the jobs of heartbeat.md and agents.md.
 export { createJobs, type JobsParts } from './jobs.ts'
-export { readAgentsFile, readSchedules } from './schedule-files.ts'
+export { agentsFileReader, readAgentsFile, readSchedules } from './schedule-files.ts'

@@ -1,9 +1,8 @@
 // The jobs of the workspace: stored in its files, fired when they fall due.
 import { sameName } from '../base/entries.ts'
-import type { EventSink, EventSource, LaneKey, Place } from '../base/event.ts'
+import { type EventSink, type EventSource, type LaneKey, type Place, placeName } from '../base/event.ts'
 import type { JobStates } from '../base/job-state.ts'
 import type { Job, JobChange, JobKind, Jobs, JobView, NewJob } from '../base/jobs.ts'
-import { placeName } from '../base/place.ts'
 import { createSerial } from '../base/serial.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'

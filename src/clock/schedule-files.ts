@@ -105,6 +105,13 @@ export async function readAgentsFile(dir: string): Promise<string> {
   return found.ok ? (found.text ?? '') : ''
 }
 
+/** Reads agents.md, or its approved text while a change of it waits for approval. */
+export const agentsFileReader =
+  (dir: string, approved: (file: string) => string | null | undefined) => async (): Promise<string> => {
+    const text = approved(fileOf.cron)
+    return text === undefined ? readAgentsFile(dir) : (text ?? '')
+  }
+
 /** Calls `changed` shortly after one of the files changed. May fail silently: the caller also polls. */
 export function openWatch(dir: string, changed: () => void) {
   const names: readonly string[] = Object.values(fileOf)

@@ -8,7 +8,7 @@ import type { SettingsParts } from './settings.ts'
 
 export type { Config } from './config.ts'
 export type { JsonValue } from './json.ts'
-export type { KnownSecrets } from './known-secrets.ts'
+export { type KnownSecrets, secretHider } from './known-secrets.ts'
 export type { LiveConfig } from './live.ts'
 export { type Loaded, type LoadFrom, loadConfig } from './load.ts'
 export { eachOption, options } from './options/index.ts'
@@ -17,7 +17,6 @@ export {
   mask,
   type Reloaded,
   reloadInWords,
-  secretHider,
   secretsIn,
   showProblems,
 } from './report.ts'

@@ -1,6 +1,6 @@
 // The known secrets. The list grows while the gateway runs: the token is generated at the first start, and an edit of config.json may add a secret.
 import { scrubber } from '../base/scrub.ts'
-import { secretHider } from './report.ts'
+import { mask } from './report.ts'
 
 export interface KnownSecrets {
   /** For people: also removes stack traces and paths. */
@@ -26,4 +26,12 @@ export function createKnownSecrets(first: readonly string[]): KnownSecrets {
       hide = secretHider([...known])
     },
   }
+}
+
+/** Hides secrets in unexpected places, such as a token entered as a model. */
+export function secretHider(secrets: readonly string[]): (line: string) => string {
+  // Longest first: hiding only a part of a secret would reveal the rest.
+  const forms = secrets.flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1)])
+  const ordered = [...new Set(forms)].sort((a, b) => b.length - a.length)
+  return line => ordered.reduce((text, secret) => text.replaceAll(secret, mask), line)
 }

@@ -36,6 +36,7 @@ export interface LiveParts {
 export function createLiveConfig({ loaded, load, onReload }: LiveParts): LiveConfig {
   let good = loaded
   let config = loaded.config
+  let hasOwnZone = loaded.isSet('timezone')
   let reported = loaded
   let last: Promise<void> = Promise.resolve()
 
@@ -44,6 +45,7 @@ export function createLiveConfig({ loaded, load, onReload }: LiveParts): LiveCon
     if (!next.ok) return { ok: false, why: showProblems(next.problems) }
     const changed = keysThatDiffer(good, next)
     good = next
+    hasOwnZone = next.isSet('timezone')
     config = configFrom(withLiveValues(loaded.settled.values, next.settled.values), loaded.config.envVars)
     return { ok: true, applied: changed.filter(isLive), later: changed.filter(key => !isLive(key)) }
   }
@@ -63,7 +65,7 @@ export function createLiveConfig({ loaded, load, onReload }: LiveParts): LiveCon
     good: () => good,
     started: loaded,
     // Intl takes 8 MB, and with the machine's own time zone it is not needed.
-    wall: ms => (good.isSet('timezone') ? wallTime(ms, config.timezone) : localTime(ms)),
+    wall: ms => (hasOwnZone ? wallTime(ms, config.timezone) : localTime(ms)),
     load,
     reload,
     // The watcher has usually loaded an edit before the owner asks.

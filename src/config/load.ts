@@ -2,8 +2,9 @@
 import { resolve } from 'node:path'
 import type { ConfigTexts } from '../base/config-files.ts'
 import { type Config, configFrom } from './config.ts'
+import { secretHider } from './known-secrets.ts'
 import { eachOption, findingsIn, isPrivate, type OptionKey, options } from './options/index.ts'
-import { mask, plain, type ShownValue, secretHider } from './report.ts'
+import { mask, plain, type ShownValue } from './report.ts'
 import { pick, type Settled, type Sources, settle } from './resolve.ts'
 import { secretsForTheLog, secretsToHide } from './secrets.ts'
 import {

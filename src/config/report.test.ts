@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { secretHider } from './known-secrets.ts'
 import { loadConfig } from './load.ts'
 import { eachOption } from './options/index.ts'
-import { initialConfigFile, secretHider } from './report.ts'
+import { initialConfigFile } from './report.ts'
 
 test('the first config.json contains the defaults and causes no warnings', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aetheel-init-'))

@@ -52,14 +52,6 @@ export function secretsIn(values: readonly (string | null)[], ...environments: r
   return [...new Set(all)].filter(secret => secret.length >= shortestSecret)
 }
 
-/** Hides secrets in unexpected places, such as a token entered as a model. */
-export function secretHider(secrets: readonly string[]): (line: string) => string {
-  // Longest first: hiding only a part of a secret would reveal the rest.
-  const forms = secrets.flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1)])
-  const ordered = [...new Set(forms)].sort((a, b) => b.length - a.length)
-  return line => ordered.reduce((text, secret) => text.replaceAll(secret, mask), line)
-}
-
 /** The result of reloading the configuration while the gateway runs. */
 export type Reloaded =
   | {

@@ -35,9 +35,11 @@ export function settle(sources: Sources, scrub: (line: string) => string, { prob
     const checked = found === null ? null : check(found, option)
     const value = key === 'config_dir' ? sources.folder : checked?.ok ? checked.value : option.default
     from.set(key, found !== null && checked?.ok ? found.from : 'default')
-    // Defaults that depend on the machine are computed only when needed: the first use of a time zone takes 13 ms.
-    const property = typeof value === 'function' ? { get: once(() => frozen(value())) } : { value: frozen(value) }
-    Object.defineProperty(values, key, { enumerable: true, ...property })
+    const compute = () => frozen(typeof value === 'function' ? value() : value)
+    Object.defineProperty(values, key, {
+      enumerable: true,
+      ...(option.lazy && value === option.default ? { get: once(compute) } : { value: compute() }),
+    })
     if (found === null || checked === null || checked.ok) continue
 
     const problem = problemWith(key, option, found, checked.why, scrub)

@@ -1,5 +1,8 @@
-// Lifecycle hooks: what the agent does when the gateway starts and stops, and around each turn. Defined in agents.md.
-import type { Hook, NewEvent, Place } from '../base/event.ts'
+// Lifecycle hooks: what the agent does when the gateway starts and stops, and around each turn. Defined in agents.md and boot.md.
+
+import { createHash } from 'node:crypto'
+import type { EventSink, Hook, NewEvent, Place } from '../base/event.ts'
+import type { Lanes, Outcome, Taken } from '../base/lanes.ts'
 import { parseModelOverride } from '../base/model-override.ts'
 import type { Emit } from '../base/signal.ts'
 import { type CommonFields, type HookTrouble, readSection } from './entry.ts'
@@ -69,3 +72,47 @@ export function createLifecycle({ read, placeOf, isAllowed, emit, now }: Lifecyc
     return isAllowed(event) ? event : null
   }
 }
+
+// The instructions of boot.md: queued at each start until they have succeeded once, then never again.
+
+export interface InitialisingParts {
+  /** Which instructions are done, by their digest. */
+  readonly store: { isDone(digest: string): boolean; done(digest: string): Promise<void> }
+  readonly inbox: Pick<Lanes<NewEvent>, 'isBusy'>
+  readonly accept: EventSink
+  /** Null if boot.md has none. */
+  instructions(): Promise<string | null>
+  placeOf(channel: null): Place | null
+  now(): number
+}
+
+type Take = (taken: Taken<NewEvent>, signal: AbortSignal) => Promise<Outcome>
+
+const lane = 'hook:boot'
+
+export function createBootTask({ store, inbox, accept, instructions, placeOf, now }: InitialisingParts) {
+  return {
+    /** Null if there is nothing to do. */
+    async begin(): Promise<'queued' | 'refused' | null> {
+      const instruction = await instructions()
+      // An interrupted run is resumed by the queue itself.
+      if (instruction === null || store.isDone(digestOf(instruction)) || inbox.isBusy(lane)) return null
+      const put = await accept({
+        ...{ key: `${lane}@${now()}`, lane, replyTo: placeOf(null), source: 'hook' },
+        what: { kind: 'hook', name: 'boot', instruction },
+      })
+      return put.type === 'refused' ? 'refused' : 'queued'
+    },
+    listen:
+      (take: Take): Take =>
+      async (taken, signal) => {
+        const outcome = await take(taken, signal)
+        const { what } = taken.item
+        if (what.kind === 'hook' && what.name === 'boot' && outcome.type === 'done')
+          await store.done(digestOf(what.instruction))
+        return outcome
+      },
+  }
+}
+
+const digestOf = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -1,11 +1,9 @@
 // ipc/outbound: the agent sends messages by dropping files. Sent means stored in the outbox, on disk; then the file moves to sent/.
-
 import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
 import type { Delivery } from '../base/chat.ts'
 import { errorText } from '../base/error-text.ts'
-import type { Place } from '../base/event.ts'
-import { placeName } from '../base/place.ts'
+import { type Place, placeName } from '../base/event.ts'
 import { label } from '../base/scrub.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'

@@ -1,8 +1,6 @@
 // The `/cron` command: lists jobs, and lets the owner change them.
-
-import type { Author, Place } from '../base/event.ts'
+import { type Author, type Place, placeName } from '../base/event.ts'
 import { answersGo, type JobChange, type Jobs, type JobView } from '../base/jobs.ts'
-import { placeName } from '../base/place.ts'
 import type { CommandRow } from './command.ts'
 
 export interface CronParts {

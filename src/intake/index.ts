@@ -1,6 +1,6 @@
 // Gate, commands and budget: every event that triggers the agent passes through here on its way to the lanes.
-export { type Budget, createBudget, withinBudget } from './budget.ts'
+
 export { createCommands } from './commands.ts'
-export { createGate } from './gate.ts'
+export { type Budget, createBudget, createGate, withinBudget } from './gate.ts'
 export { openIntake } from './intake.ts'
 export { completedCommands, createSuggestions } from './suggestions.ts'

@@ -3,9 +3,8 @@ import { errorText } from '../base/error-text.ts'
 import type { Accepted, Changed, Duplicate, EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
 import type { FollowUp, Lanes } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
-import type { Budget } from './budget.ts'
 import type { ParsedCommand } from './commands.ts'
-import { type Gate, invitation } from './gate.ts'
+import { type Budget, type Gate, invitation } from './gate.ts'
 
 export interface IntakeParts {
   readonly inbox: Lanes<NewEvent>

@@ -1,6 +1,7 @@
-// An in-memory index of what waits and runs. It decides which lane is next without reading the database.
+// An in-memory index of what waits and runs, and the places lanes run in. It decides which lane is next without reading the database.
 import type { LaneKey } from '../base/event.ts'
 import type { LaneDepth } from '../base/lanes.ts'
+import type { LaneRules } from './rules.ts'
 
 export interface Entry {
   readonly id: number
@@ -191,4 +192,112 @@ const older = (one: Found | null, other: Found): Found => (one && one.first.id <
 function waited(entry: Entry, now: number): number {
   entry.since = Math.min(entry.since, now)
   return now - Math.max(entry.since, entry.notBefore)
+}
+
+// The places in which lanes run: how many there are, which lane gets the next one, and when a new item is refused.
+
+/** How long background lanes wait behind people. After that one goes first, but never two in a row. */
+const patienceMs = 10 * 60_000
+
+type PlaceRules = Pick<LaneRules<never>, 'atOnce' | 'maxDepth' | 'busy'>
+
+export function createPlaces({ atOnce, maxDepth, busy }: PlaceRules, laneIndex: LaneIndex) {
+  /** Two places stay free for the other lanes, if there are that many. */
+  const backgroundAtOnce = Math.max(1, atOnce - 2)
+  /** Background lanes may not fill the whole queue: otherwise a flood of webhooks would get people's messages refused. */
+  const backgroundDepth = Math.ceil(maxDepth * 0.8)
+  let running = 0
+  let inBackground = 0
+  /** The last lane to run was a background lane. */
+  let tookBackground = false
+
+  const find = (now: number, only: LaneKey | null): Lane | null => {
+    const background = inBackground < backgroundAtOnce
+    return laneIndex.next({ now, background, patienceMs: tookBackground ? Number.POSITIVE_INFINITY : patienceMs, only })
+  }
+
+  return {
+    /** The lane to run next, if there is a place for it. */
+    next(now: number, only: LaneKey | null): Lane | null {
+      const lane = running < atOnce ? find(now, only) : null
+      if (lane) tookBackground = lane.background
+      return lane
+    },
+    take({ background }: Lane): void {
+      running++
+      if (background) inBackground++
+    },
+    leave({ background }: Lane): void {
+      running--
+      if (background) inBackground--
+    },
+    taken: () => running,
+    /** Whether a new item in this lane may start immediately. */
+    hasPlace({ key, background }: Lane, now: number, only: LaneKey | null): boolean {
+      if (running >= atOnce || (only !== null && key !== only)) return false
+      return !background || (inBackground < backgroundAtOnce && find(now, only) === null)
+    },
+    refusal(lane: Lane, isNew: boolean, depth: number, now: number): 'busy' | 'full' | null {
+      if (depth >= (lane.background ? backgroundDepth : maxDepth)) return 'full'
+      if (isNew && !lane.background && busy === 'reject' && laneIndex.busyLanes(now) >= atOnce) return 'busy'
+      return null
+    },
+    /** How many lanes come before this one. */
+    lanesBefore({ background }: Lane, now: number): number {
+      let n = 0
+      for (const lane of laneIndex.awake()) {
+        const isDue = lane.running === null && (lane.waiting[0]?.notBefore ?? now + 1) <= now
+        if (isDue && (background || !lane.background)) n++
+      }
+      return n
+    },
+  }
+}
+
+// A running item that only waits for something lends its place to others, and takes it back as soon as it continues.
+
+export interface Lending {
+  /** Null: too many have lent their place already, and `work` was not started. */
+  lend<T>(lane: Lane | undefined, work: () => Promise<T>): Promise<T | null>
+  /** How many run without a place. */
+  count(): number
+  /** The item in the lane has ended. True: its place was lent, so there is none to free. */
+  ended(lane: Lane): boolean
+}
+
+interface Places {
+  /** A limit, because each of them is still a process. */
+  readonly most: number
+  vacate(lane: Lane): void
+  /** Takes the place back even if none is free: an item that already holds a process must not wait. */
+  takeBack(lane: Lane): void
+}
+
+export function createLending({ most, vacate, takeBack }: Places): Lending {
+  /** An agent may wait for several things at once. */
+  const waits = new Map<Lane, { count: number }>()
+  return {
+    async lend(lane, work) {
+      if (!lane?.abort) return work()
+      const mine = waits.get(lane) ?? { count: 0 }
+      if (mine.count === 0) {
+        if (waits.size >= most) return null
+        waits.set(lane, mine)
+        vacate(lane)
+      }
+      mine.count++
+      try {
+        return await work()
+      } finally {
+        mine.count--
+        // If not, the item that lent it has ended, and another may run in the lane by now.
+        if (mine.count === 0 && waits.get(lane) === mine) {
+          waits.delete(lane)
+          takeBack(lane)
+        }
+      }
+    },
+    count: () => waits.size,
+    ended: lane => waits.delete(lane),
+  }
 }

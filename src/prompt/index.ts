@@ -1,7 +1,6 @@
 // Builds what the agent reads: system prompt, prompt of a turn, history, skills.
-export { assemble } from './assemble.ts'
 export { capabilities } from './capabilities.ts'
-export { composePrompt, describeSpeaker, timeLine, wordsOf } from './compose.ts'
+export { assemble, composePrompt, describeSpeaker, timeLine, wordsOf } from './compose.ts'
 export { recallHistory } from './history.ts'
 export { identityCalled } from './sections.ts'
 export { createSkills } from './skills.ts'

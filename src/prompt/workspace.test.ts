@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Signal } from '../base/signal.ts'
-import { assemble } from './assemble.ts'
+import { assemble } from './compose.ts'
 import { sectionFiles } from './sections.ts'
 import { createWorkspace } from './workspace.ts'
 

@@ -7,11 +7,9 @@ import type { Taken } from '../base/lanes.ts'
 import type { ReceivedPrompt, Session, Sessions } from '../base/sessions.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { isNoRoom } from './descriptors.ts'
-import { failed } from './outcomes.ts'
+import { failed, nothing, type UsageReport, usageOfTurn, watchRun } from './events.ts'
+import { isNoRoom } from './process.ts'
 import type { Candidate } from './route.ts'
-import { watchRun } from './timeouts.ts'
-import { nothing, type UsageReport, usageOfTurn } from './usage.ts'
 import { limitEnd } from './usage-limits.ts'
 
 export interface AttemptParts {

@@ -2,18 +2,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentEvent, type Backend, defaultMaxTurns, type Ended, type Turn } from '../base/agent.ts'
-import { isNoRoom } from './descriptors.ts'
 import { runTag } from './end-processes.ts'
-import { orAlive } from './events.ts'
+import { failed, orAlive } from './events.ts'
 import { thinking, waiting, withSigns } from './model-connections.ts'
 import { createModels, type ModelList } from './models.ts'
-import { backendOf, checkProgram, openingMs, within } from './modes.ts'
-import { failed } from './outcomes.ts'
 import type { Pool } from './pool.ts'
-import { type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
+import { isNoRoom, type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
 import { runAlone } from './single-turn-host.ts'
 import type { TempDirs } from './temp-dirs.ts'
-import type { Host, HostContext, Warm } from './warm.ts'
+import { backendOf, checkProgram, type Host, type HostContext, openingMs, type Warm, within } from './warm.ts'
 
 /** What is specific to one CLI. Pure: arguments and input out, lines in. `dir` is a folder that belongs to this run only. */
 export interface Dialect {

@@ -9,15 +9,15 @@ export {
   pathHint,
   toolAccessOf,
 } from './backends/index.ts'
-export { hasRoomForConnection, hasRoomForTurn } from './descriptors.ts'
 export { killEverything } from './end-processes.ts'
+export { cutOff } from './events.ts'
 export { findProgram } from './find-program.ts'
 export { type Login, loginOf, loginWith } from './login.ts'
 export { endOrphans } from './orphans.ts'
 export { openPool } from './pool.ts'
+export { hasRoomForConnection, hasRoomForTurn } from './process.ts'
 export { treeMemory } from './process-table.ts'
 export { type Cooldowns, createRoutes, openCooldowns, type Route } from './route.ts'
 export { openSubAgents } from './subagents.ts'
 export { createTempDirs, type TempDirs } from './temp-dirs.ts'
-export { cutOff } from './timeouts.ts'
 export { createTurns } from './turn.ts'

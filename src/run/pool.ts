@@ -4,7 +4,7 @@ import type { AgentEvent, Turn } from '../base/agent.ts'
 import { errorText } from '../base/error-text.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { unlessStopped } from './outcomes.ts'
+import { unlessStopped } from './events.ts'
 
 /** A backend process that stays up and takes one turn after another. */
 export interface Host {

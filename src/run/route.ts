@@ -1,9 +1,8 @@
 // Which backend answers an event: the one chosen for the conversation, else for this kind of event, else for all; then the fallbacks.
 // A backend that failed recently is in cooldown, and the next one is asked first.
 import type { Backend, FailureReason } from '../base/agent.ts'
-import type { EventPayload, LaneKey, ModelOverride, Task } from '../base/event.ts'
+import { agentOf, type EventPayload, type LaneKey, type ModelOverride, type Task } from '../base/event.ts'
 import type { Emit } from '../base/signal.ts'
-import { agentOf } from '../base/subagents.ts'
 import type { Clock } from '../base/time.ts'
 
 export interface Candidate {

@@ -1,8 +1,8 @@
 // JSON-RPC with a real process on the other side.
 import { afterEach, expect, test } from 'vitest'
-import type { Json } from './json.ts'
 import { type RunningProcess, startProcess } from './process.ts'
 import { createRpc } from './rpc.ts'
+import type { Json } from './stdio.ts'
 
 let children: RunningProcess[] = []
 afterEach(async () => {

@@ -1,6 +1,7 @@
 // JSON-RPC over the lines of a process: our requests and their answers, its notifications, and its requests to us.
-import { type Json, number, object, parseLine, string } from './json.ts'
+
 import type { RunningProcess } from './process.ts'
+import { type Json, number, object, parseLine, string } from './stdio.ts'
 
 export type Answer =
   | { readonly ok: true; readonly result: Json }

@@ -1,6 +1,6 @@
 // A host for a single turn, for features that only warm mode has.
 import type { AgentEvent, Turn } from '../base/agent.ts'
-import { failed } from './outcomes.ts'
+import { failed } from './events.ts'
 import type { Host } from './pool.ts'
 
 /** The host ends with the turn. `leaves` gets a promise that resolves when it is gone. */

@@ -1,10 +1,10 @@
 // Running work of sub-agents: its progress, how it is stopped, and the reports about its end.
 import type { Live } from '../base/agent.ts'
-import type { LaneKey, NewEvent, Principal, ReportTo } from '../base/event.ts'
+import { agentLane, agentOf, type LaneKey, type NewEvent, type Principal, type ReportTo } from '../base/event.ts'
 import type { FollowUp, Lanes, Taken } from '../base/lanes.ts'
 import { parseModelOverride } from '../base/model-override.ts'
 import { excerpt } from '../base/scrub.ts'
-import { agentLane, agentOf, type OpenWork, reportKey, type SubAgentStore } from '../base/subagents.ts'
+import { type OpenWork, reportKey, type SubAgentStore } from '../base/subagents.ts'
 import type { Clock } from '../base/time.ts'
 
 export interface EndParts {

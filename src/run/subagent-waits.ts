@@ -1,8 +1,7 @@
 // Waits of agents for the answer of another agent or for the next post on a channel. They are limited, and end with the turn or the gateway.
-
-import type { LaneKey, NewEvent } from '../base/event.ts'
+import { agentLane, type LaneKey, type NewEvent } from '../base/event.ts'
 import type { Lanes, Outcome, Taken } from '../base/lanes.ts'
-import { type Answered, agentLane, type Posted, type SubAgentStore } from '../base/subagents.ts'
+import type { Answered, Posted, SubAgentStore } from '../base/subagents.ts'
 import type { Clock } from '../base/time.ts'
 
 export interface WaitParts {

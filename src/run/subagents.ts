@@ -1,18 +1,18 @@
 // Sub-agents: each has its own lane. Starts and asks them within limits, and keeps the channels they publish on.
-import type { EventSink, LaneKey, NewEvent, Principal, ReportTo } from '../base/event.ts'
+import {
+  agentLane,
+  agentOf,
+  type EventSink,
+  type LaneKey,
+  type NewEvent,
+  type Principal,
+  type ReportTo,
+} from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import { parseModelOverride } from '../base/model-override.ts'
 import { excerpt, label } from '../base/scrub.ts'
 import { createSerial } from '../base/serial.ts'
-import {
-  agentLane,
-  agentOf,
-  type NewSubAgent,
-  type Parent,
-  type SpawnResult,
-  type SubAgent,
-  type SubAgents,
-} from '../base/subagents.ts'
+import type { NewSubAgent, Parent, SpawnResult, SubAgent, SubAgents } from '../base/subagents.ts'
 import { type EndParts, openSubAgentEnds, type SubAgentTurns } from './subagent-ends.ts'
 import { openSubAgentWaits, type SubAgentWaits } from './subagent-waits.ts'
 

@@ -1,5 +1,5 @@
 // Names of tools: as in ALLOWED_TOOLS, which uses claude's names for all backends, and as shown to people.
-import type { Json } from './json.ts'
+import type { Json } from './stdio.ts'
 
 /** `Bash(git log:*)` is Bash, narrowed. */
 export const toolName = (tool: string): string => tool.replace(/\(.*/s, '')

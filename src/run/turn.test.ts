@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { type AgentEvent, type Backend, type Ended, permissionModes, type Turn } from '../base/agent.ts'
 import type { PastMessage } from '../base/history.ts'
 import type { Signal } from '../base/signal.ts'
-import { cutOff } from './timeouts.ts'
+import { cutOff } from './events.ts'
 import {
   answer,
   answered,

@@ -4,8 +4,8 @@ import { hookLane, type NewEvent } from '../base/event.ts'
 import type { FollowUp, Outcome, Taken } from '../base/lanes.ts'
 import type { Chance } from '../base/time.ts'
 import { type Attempt, type AttemptParts, isFirst, openAttempts } from './attempt.ts'
+import { cutOff } from './events.ts'
 import type { Candidate, Cooldowns, Route } from './route.ts'
-import { cutOff } from './timeouts.ts'
 
 export interface TurnParts extends AttemptParts {
   readonly route: Route

@@ -1,8 +1,7 @@
 // What people see: answers, drafts, notices and explanations.
 export { createAttached } from './attached.ts'
-export { createDeliver, createDeliveries, finalKey, piecesOf } from './deliveries.ts'
+export { createDeliver, createDeliveries, finalKey, piecesOf, wordingFor, wordingOf } from './deliveries.ts'
 export { createDrafts } from './draft.ts'
 export { explain, explainRefusal } from './explain.ts'
 export { changeNotice, createNotices, notifyOfBudget } from './notices.ts'
 export { createUnprompted } from './unprompted.ts'
-export { wordingFor, wordingOf } from './wording.ts'

@@ -1,11 +1,9 @@
 // Notices that the owner gets unprompted, once each: the budget is used up, a change is waiting for approval.
-
 import type { BudgetView } from '../base/budget.ts'
 import type { Delivery } from '../base/chat.ts'
-import type { Place } from '../base/event.ts'
+import { type Place, placeName } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { MemoryChange } from '../base/memory.ts'
-import { placeName } from '../base/place.ts'
 
 export interface NoticeParts {
   readonly outbox: Lanes<Delivery>

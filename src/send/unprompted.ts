@@ -1,9 +1,7 @@
 // Messages sent unprompted or in the middle of a turn: to which place, and as which deliveries.
-
 import type { ChatAdapter, Delivery } from '../base/chat.ts'
-import type { Place } from '../base/event.ts'
+import { type Place, placeName } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
-import { placeName } from '../base/place.ts'
 import type { Attached } from './attached.ts'
 import { finalKey, piecesFor, withFilesNamed } from './deliveries.ts'
 

@@ -2,5 +2,4 @@
 
 export { createTools, type ToolPorts } from './all-tools.ts'
 export { createCalls } from './call-files.ts'
-export { createEquipment } from './equipment.ts'
-export { createToolServer } from './tool-server.ts'
+export { createEquipment, createToolServer } from './tool-server.ts'

@@ -1,7 +1,7 @@
 // Tools for jobs: the agent schedules work, written to the same files that people edit.
 
+import { placeName } from '../base/event.ts'
 import type { JobChange, Jobs, JobTrouble, JobView } from '../base/jobs.ts'
-import { placeName } from '../base/place.ts'
 import type { Tool, ToolAnswer } from '../base/tools.ts'
 import { done, excerpt, lines, refused, tool } from './tool.ts'
 

@@ -1,8 +1,7 @@
 // The public interface of ui/. The HTTP server is loaded when it is opened: most commands never need it.
 import type { StatusAnswer } from './cli/status.ts'
 import type { HttpOptions, OpenHttp } from './http/options.ts'
-import type { OverviewParts } from './overview.ts'
-import type { StatusParts } from './status.ts'
+import type { OverviewParts, StatusParts } from './status.ts'
 
 export type {
   Choices,
@@ -24,7 +23,7 @@ export const openHttp = async (options: HttpOptions, signal: AbortSignal): Promi
 
 export const createStatus = async (parts: StatusParts) => (await import('./status.ts')).createStatus(parts)
 
-export const createOverview = async (parts: OverviewParts) => (await import('./overview.ts')).createOverview(parts)
+export const createOverview = async (parts: OverviewParts) => (await import('./status.ts')).createOverview(parts)
 
 /** Asks a running gateway for its status. */
 export const askStatus = async (running: { readonly url: string; readonly token: string }): Promise<StatusAnswer> => {

@@ -1,9 +1,21 @@
-// The gateway's status, for `aetheel status`, /api/status and /metrics.
+// The gateway's status, for `aetheel status`, /api/status and /metrics; and the data of Mission Control.
 
+import type {
+  Activity,
+  ActivityEntry,
+  EventView,
+  MissionControl,
+  Overview,
+  RunningEvent,
+  UsageReport,
+} from '../base/activity.ts'
 import type { FailureReason } from '../base/agent.ts'
 import type { BudgetView } from '../base/budget.ts'
-import type { QueueCounts } from '../base/lanes.ts'
+import { type LaneKey, type NewEvent, textOf } from '../base/event.ts'
+import type { Jobs } from '../base/jobs.ts'
+import type { Lanes, QueueCounts } from '../base/lanes.ts'
 import type { Signal } from '../base/signal.ts'
+import { fromWallTime, startOfDay, wallTime } from '../base/zone.ts'
 
 export interface StatusParts {
   readonly version: string
@@ -133,4 +145,149 @@ function metric(
       ? [`${name} ${value}`]
       : Object.entries(value).map(([key, n]) => `${name}{${label}="${key}"} ${n}`)
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines]
+}
+
+// The data of Mission Control: fed by signals, read over HTTP.
+
+export interface OverviewParts {
+  readonly activity: Activity
+  readonly timeline: {
+    running(): readonly { readonly id: number; readonly lane: LaneKey; readonly at: number; readonly item: NewEvent }[]
+    view(id: number): EventView | null
+  }
+  readonly inbox: Pick<Lanes<NewEvent>, 'waiting'>
+  readonly jobs: Pick<Jobs, 'list'>
+  readonly usage: {
+    since(at: number): readonly Overview['today'][]
+    byDay(since: number, dayOf: (at: number) => string): Promise<UsageReport>
+  }
+  /** Calls the listener with each workspace file that changes. Log files begin with `logPrefix`. */
+  followFiles(listener: (file: string) => void): () => void
+  readonly logPrefix: string
+  /** False if the running events cannot be read now. */
+  isReadable(): boolean
+  status(): object
+  zone(): string
+  now(): number
+}
+
+const longestText = 120
+/** A log can have many lines per second. */
+const logNewsMs = 400
+const failuresShown = 5
+const jobsShown = 3
+/** Further waiting events are not listed. */
+const waitingShown = 100
+
+export function createOverview(parts: OverviewParts) {
+  const { activity, timeline, inbox, jobs, usage, status, zone, now } = parts
+  const turns = new Map<number, { readonly backend: string; readonly since: number }>()
+
+  const running = (): readonly RunningEvent[] =>
+    timeline.running().map(({ id, lane, at, item }) => {
+      const { backend = null, since = at } = turns.get(id) ?? {}
+      return { event: id, lane, kind: item.what.kind, backend, since, text: excerpt(item) }
+    })
+
+  const waiting = async (): Promise<Overview['waiting']> =>
+    (await inbox.waiting()).slice(0, waitingShown).map(({ id, lane, item, at, notBefore, position }) => ({
+      ...{ event: id, lane, kind: item.what.kind, at, position, text: excerpt(item) },
+      notBefore: notBefore > 0 && Number.isFinite(notBefore) ? notBefore : null,
+    }))
+
+  const next = async (): Promise<Overview['next']> =>
+    (await jobs.list()).jobs
+      .flatMap(({ name, next: [at] }) => (at === undefined ? [] : [{ job: name, at }]))
+      .sort((a, b) => a.at - b.at)
+      .slice(0, jobsShown)
+
+  const latestWarnings = createLatest(activity, one => one.level === 'warn', failuresShown)
+  const failuresSince = async (at: number): Promise<readonly ActivityEntry[]> =>
+    (await latestWarnings()).filter(one => one.at >= at)
+
+  const admin: MissionControl = {
+    activity,
+    followFiles: listener => parts.followFiles(atMostEvery(logNewsMs, parts.logPrefix, listener)),
+    pulse: () => ({ status: status(), running: parts.isReadable() ? running() : [] }),
+    event: timeline.view,
+    async overview() {
+      const today = startOfDay(now(), zone())
+      const [waits, failures, soon] = await Promise.all([waiting(), failuresSince(today), next()])
+      return { ...admin.pulse(), waiting: waits, today: inAll(usage.since(today)), failures, next: soon }
+    },
+    usage(days) {
+      const wall = wallTime(now(), zone())
+      const since = fromWallTime({ ...wall, day: wall.day - days + 1, hour: 0, minute: 0 }, zone())
+      return usage.byDay(since, at => dayOf(at, zone()))
+    },
+  }
+
+  return {
+    admin,
+    listen(signal: Signal): void {
+      if (signal.type === 'turn-began') turns.set(signal.id, { backend: signal.backend, since: now() })
+      else if (signal.type === 'turn-ended') turns.delete(signal.id)
+    },
+  }
+}
+
+/** The newest matching entries, newest first. Reads the file only once, since the page asks after every signal. */
+function createLatest(activity: Activity, isWanted: (entry: ActivityEntry) => boolean, most: number) {
+  let fresh: readonly ActivityEntry[] = []
+  let read: Promise<readonly ActivityEntry[]> | null = null
+  activity.follow(entry => {
+    if (isWanted(entry)) fresh = oneOfEach([entry, ...fresh]).slice(0, most)
+  })
+  return async (): Promise<readonly ActivityEntry[]> => {
+    read ??= activity.list(null, 2000).then(all => oneOfEach(all.filter(isWanted)).slice(0, most))
+    return oneOfEach([...fresh, ...(await read)]).slice(0, most)
+  }
+}
+
+/** Changes below `prefix` are reported as one: immediately, and then at most once per `ms`. */
+function atMostEvery(ms: number, prefix: string, listener: (file: string) => void): (file: string) => void {
+  let timer: NodeJS.Timeout | null = null
+  let again = false
+  const emit = () => {
+    again = false
+    listener(prefix)
+    timer = setTimeout(() => {
+      timer = null
+      if (again) emit()
+    }, ms).unref()
+  }
+  return file => {
+    if (!file.startsWith(prefix)) listener(file)
+    else if (timer) again = true
+    else emit()
+  }
+}
+
+/** The first, which is the newest, entry of each event: a deferred event has failed just before. Entries without an event are unique by text. */
+function oneOfEach(entries: readonly ActivityEntry[]): readonly ActivityEntry[] {
+  const found = new Map<number | string, ActivityEntry>()
+  for (const one of entries) if (!found.has(one.event ?? one.text)) found.set(one.event ?? one.text, one)
+  return [...found.values()]
+}
+
+function excerpt({ what }: NewEvent): string {
+  const text = textOf(what)
+  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text
+}
+
+function inAll(sums: ReturnType<OverviewParts['usage']['since']>): Overview['today'] {
+  const total = (of: 'turns' | 'failed' | 'inputTokens' | 'outputTokens') => sums.reduce((all, one) => all + one[of], 0)
+  const costs = sums.flatMap(({ costUsd }) => costUsd ?? [])
+  return {
+    turns: total('turns'),
+    failed: total('failed'),
+    costUsd: costs.length === 0 ? null : costs.reduce((a, b) => a + b),
+    inputTokens: total('inputTokens'),
+    outputTokens: total('outputTokens'),
+  }
+}
+
+function dayOf(at: number, zone: string): string {
+  const { year, month, day } = wallTime(at, zone)
+  return [year, month, day].map(n => String(n).padStart(2, '0')).join('-')
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/app/system-clock.ts'
 import type { AgentEvent } from '../../src/base/agent.ts'
 import { composePrompt, wordsOf } from '../../src/prompt/compose.ts'
-import { watchRun } from '../../src/run/timeouts.ts'
+import { watchRun } from '../../src/run/events.ts'
 import { createTestTurns, taken } from '../../src/run/turns.fixture.ts'
 import { collect, grammar, home, never, open, programs, turn } from './backend.suite.ts'
 

@@ -5,16 +5,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/app/system-clock.ts'
-import { type EventSink, isBackground, type NewEvent } from '../../src/base/event.ts'
+import { agentLane, agentOf, type EventSink, isBackground, type NewEvent } from '../../src/base/event.ts'
 import type { Outcome, Taken } from '../../src/base/lanes.ts'
-import {
-  agentLane,
-  agentOf,
-  type Parent,
-  reportKey,
-  type SpawnResult,
-  subAgentLimits,
-} from '../../src/base/subagents.ts'
+import { type Parent, reportKey, type SpawnResult, subAgentLimits } from '../../src/base/subagents.ts'
 import { openLanes } from '../../src/lanes/index.ts'
 import { openSubAgents } from '../../src/run/index.ts'
 import { createQueueStore, createSubAgentStore, openDatabase } from '../../src/store/index.ts'

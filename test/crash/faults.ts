@@ -95,7 +95,7 @@ export const faults: Record<string, Fault> = {
     file: 'run/turn.ts',
     find: "if (ended.why === 'no-room') return untilThereIsRoom(taken, last.backend)",
     put: '',
-    noticedBy: { test: 'src/run/descriptors.test.ts', name: 'without using up a retry' },
+    noticedBy: { test: 'src/run/process.test.ts', name: 'without using up a retry' },
   },
   'digest what was written before the end': {
     file: 'run/process.ts',
@@ -104,7 +104,7 @@ export const faults: Record<string, Fault> = {
     noticedBy: { test: 'src/run/process.test.ts', name: 'nothing more of what it wrote' },
   },
   'take a pause of our own for silence': {
-    file: 'run/timeouts.ts',
+    file: 'run/events.ts',
     find: 'if (clock.now() - due <= lateMs) left -= piece',
     put: 'left -= clock.now() - due + piece',
     noticedBy: { test: 'test/scenarios/paused.test.ts', name: 'waited in the pipe' },
@@ -282,10 +282,10 @@ export const faults: Record<string, Fault> = {
     },
   },
   'take thinking for silence': {
-    file: 'run/timeouts.ts',
+    file: 'run/events.ts',
     find: "restartSilence(event.type === 'thinking' && event.quietly)",
     put: "if (event.type !== 'thinking' && event.type !== 'alive') restartSilence()",
-    noticedBy: { test: 'src/run/timeouts.test.ts', name: 'any sign of life restarts the silence timeout' },
+    noticedBy: { test: 'src/run/events.test.ts', name: 'any sign of life restarts the silence timeout' },
   },
   'say a message again with every retry': {
     file: 'run/attempt.ts',

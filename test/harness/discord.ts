@@ -1,6 +1,11 @@
-// The gateway with the fake Discord, for scenarios.
-import type { Channel, DiscordOptions, FakeDiscord, StoredMessage } from '../fakes/discord/index.ts'
-import { openDiscord } from '../fakes/discord/index.ts'
+// The gateway on the loopback Discord, for scenarios.
+import {
+  type Channel,
+  type DiscordOptions,
+  type FakeDiscord,
+  openDiscord,
+  type StoredMessage,
+} from '../fakes/discord/index.ts'
 import { type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
 import type { RunningGateway } from './gateway.ts'
 

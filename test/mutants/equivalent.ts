@@ -12,12 +12,12 @@ interface Equivalent {
 
 export const equivalents: readonly Equivalent[] = [
   {
-    file: 'src/send/wording.ts',
+    file: 'src/send/deliveries.ts',
     line: 'const [found] = (end < 0 ? null : atEnd.exec(head.slice(-longest))) ?? []',
     ...{ was: '0', put: '1', because: 'The word does not fit into a single character.' },
   },
   {
-    file: 'src/send/wording.ts',
+    file: 'src/send/deliveries.ts',
     line: 'let at = text.length - 1',
     ...{ was: '-', put: '+', because: 'Behind the end there is nothing, which is in every set of marks.' },
   },

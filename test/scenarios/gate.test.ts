@@ -50,7 +50,7 @@ async function inn(env: Record<string, string> = {}) {
     ...{ live, db, tempDirs, backends, clock, log, version: '0', scrub },
     ready: () => true,
     variable: () => null,
-    url: () => '',
+    address: { url: '' },
     bridge: { command: '', args: [] },
   })
   await gateway.workspace.bootstrap()
@@ -74,7 +74,7 @@ async function inn(env: Record<string, string> = {}) {
     db,
     deliveries,
     logged,
-    work: () => void lives.push(gateway.inbox.work(gateway.takeTurn, stop.signal)),
+    work: () => void lives.push(gateway.inbox.work(gateway.takeTurns(stop.signal), stop.signal)),
     pass(ms: number) {
       later += ms
     },

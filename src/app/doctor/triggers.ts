@@ -2,7 +2,7 @@
 
 import type { Check } from '../../base/check.ts'
 import { counted } from '../../base/counted.ts'
-import { readPlace } from '../../base/place.ts'
+import { readPlace } from '../../base/event.ts'
 import { readAgentsFile, readSchedules } from '../../clock/index.ts'
 import { readHooks, readWebhooks } from '../../hooks/index.ts'
 import { createSkills } from '../../prompt/index.ts'

@@ -1,5 +1,4 @@
-// The chats of this gateway, and what they need from its other parts.
-
+// The chats of this gateway and the intake behind them, with what they need from its other parts.
 import { randomUUID } from 'node:crypto'
 import { backendNames } from '../../base/agent.ts'
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'
@@ -11,10 +10,10 @@ import { type Clock, day } from '../../base/time.ts'
 import { within } from '../../base/within.ts'
 import { createUploads, createWebchat } from '../../chat/index.ts'
 import type { LiveConfig } from '../../config/index.ts'
-import { completedCommands, type createGate, createSuggestions, type openIntake } from '../../intake/index.ts'
-import { type createAttached, finalKey } from '../../send/index.ts'
+import { completedCommands, createGate, createSuggestions, openIntake } from '../../intake/index.ts'
+import { type createAttached, type createDeliveries, explainRefusal, finalKey } from '../../send/index.ts'
 import { remoteChatsOn } from './chat-names.ts'
-import type { gatewayCommands } from './commands.ts'
+import { type CommandsParts, gatewayCommands } from './commands.ts'
 import type { Stores } from './stores.ts'
 
 const historyShown = 200
@@ -52,7 +51,9 @@ export async function createChats(parts: ChatsParts) {
     history: conversation => conversations.before(conversation, null, historyShown),
     final: eventKey => history.delivery(finalKey(eventKey)),
     onFinal: listener =>
-      queueStore.watch('out', ({ key }) => key.endsWith(finalKey('')) && listener(key.slice(0, -finalKey('').length))),
+      queueStore.watch('out', ({ key, lane }) => {
+        if (lane.startsWith('webchat:') && key.endsWith(finalKey(''))) listener(key.slice(0, -finalKey('').length))
+      }),
     fetched: eventKey => outbox.change(finalKey(eventKey), null),
     wasCancelled: history.wasCancelled,
   })
@@ -104,3 +105,39 @@ export function whenReady(names: readonly string[]) {
 
 /** A disk that refuses writes must not keep a new connection from what can be read. */
 const soon = async (work: Promise<void>, clock: Clock): Promise<void> => void (await within(work, 2000, clock))
+
+// The intake: the gate, the commands that are answered immediately, and the queue.
+
+/** Longer than any prompt a person writes, short enough to do no harm. */
+const maxCharacters = 200_000
+
+export interface IntakeWiringParts extends CommandsParts {
+  readonly emit: Emit
+  readonly pairing: Stores['pairing']
+  readonly deliveries: ReturnType<typeof createDeliveries>
+}
+
+export function createIntakeWiring(parts: IntakeWiringParts) {
+  const { live, clock, emit, inbox, budget, pairing, deliveries } = parts
+  const { maxDepth } = live.current().queue
+  const commands = gatewayCommands(parts)
+  const gate = createGate({
+    rules: () => live.current().views.gate,
+    now: clock.now,
+    decided: pairing.decided,
+    letIn: pairing.letIn,
+    request: pairing.request,
+  })
+  const intake = openIntake({
+    inbox,
+    emit,
+    maxCharacters,
+    gate,
+    budget,
+    parse: commands.parse,
+    deliveries: (event, text) =>
+      deliveries({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),
+    reason: (why, depth) => explainRefusal(why, { depth, max: why === 'too-long' ? maxCharacters : maxDepth }),
+  })
+  return { commands, gate, intake }
+}

@@ -68,9 +68,8 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: Mem
     content,
     /** What the owner sees on the Memory page and with `aetheel memory`. Approving and undoing changes is the file guard's part. */
     memory: { ...search, ...fileGuard } satisfies MemorySearch & MemoryLog,
-    listen({ type }: Signal): void {
-      if (archived.has(type)) archive.nudge()
-    },
+    /** Archives what has ended, soon. */
+    archive: archive.nudge,
     begin: (killed: readonly Killed[], survived: boolean) => fileGuard.begin(killed, survived),
     /** Keep the archive and the index up to date until the signal. */
     chores: [archive.run, search.watch] as const,
@@ -81,4 +80,10 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: Mem
   }
 }
 
-const archived = new Set<Signal['type']>(['turn-ended', 'delivery-sent', 'command-answered', 'event-set-aside'])
+/** After these signals something has ended that belongs in the archive. */
+export const archivedAfter = new Set<Signal['type']>([
+  'turn-ended',
+  'delivery-sent',
+  'command-answered',
+  'event-set-aside',
+])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { NewEvent } from '../../base/event.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { Lanes } from '../../base/lanes.ts'
-import type { Emit, Signal } from '../../base/signal.ts'
+import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
 import type { LiveConfig } from '../../config/index.ts'
 import { createActivity, createTimeline, type Database, followFiles, type UsageStore } from '../../store/index.ts'
@@ -44,11 +44,7 @@ export async function openOverview({ live, db, clock, emit, inbox, usage, jobs, 
   })
   return {
     admin: overview.admin,
-    listen(signal: Signal): void {
-      overview.listen(signal)
-      timeline.listen(signal)
-      activity.listen(signal)
-    },
+    listeners: [overview.listen, timeline.listen, activity.listen],
     flush: activity.flush,
   }
 }

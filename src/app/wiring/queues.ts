@@ -1,12 +1,15 @@
-// The two queues of the gateway, inbox and outbox, each with its rules and its messages for failures.
+// The two queues of the gateway, inbox and outbox, with their messages for failures; and what people receive at the end of a turn.
 import type { TurnEnd } from '../../base/agent.ts'
-import type { Delivery } from '../../base/chat.ts'
-import { isBackground, type NewEvent } from '../../base/event.ts'
+import type { ChatAdapter, Delivery } from '../../base/chat.ts'
+import { agentOf, isBackground, type NewEvent } from '../../base/event.ts'
 import type { FollowUp, Lanes, Outcome, QueueStore, Taken } from '../../base/lanes.ts'
 import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
-import type { Config } from '../../config/index.ts'
+import { oncePerZone } from '../../base/zone.ts'
+import type { Config, LiveConfig } from '../../config/index.ts'
 import { openLanes } from '../../lanes/index.ts'
+import { loginWith } from '../../run/index.ts'
+import { createAttached, createDeliver, createDeliveries, wordingFor, wordingOf } from '../../send/index.ts'
 import { type Database, DatabaseUnusable } from '../../store/index.ts'
 
 const maxAttempts = 3
@@ -108,4 +111,40 @@ function createWarnOnce(clock: Clock, emit: (why: string) => void): (why: string
     last = { why, at: now }
     emit(why)
   }
+}
+
+// What people receive at the end of a turn, and how it is delivered.
+
+export interface RepliesParts {
+  readonly live: LiveConfig
+  readonly clock: Clock
+  readonly emit: Emit
+  /** The chats that are on, once they are created. */
+  readonly chats: ReadonlyMap<string, ChatAdapter>
+  scrub(text: string): string
+  /** Queues the report of a sub-agent. */
+  reports(taken: Taken<NewEvent>, wording: ReturnType<typeof wordingOf>): readonly FollowUp[]
+}
+
+export function createReplies({ live, clock, emit, chats, scrub, reports }: RepliesParts) {
+  const attached = createAttached(live.current().configDir)
+  const deliveries = createDeliveries(chats, attached.linkedIn)
+  const voice = { scrub, formatTime: timeFormat(() => live.current().timezone), loginWith }
+  return {
+    attached,
+    deliveries,
+    deliver: createDeliver(chats, clock, emit),
+    /** A sub-agent's result goes to the conversation that started it, all other results to people. */
+    followUpsOf(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[] {
+      if (agentOf(taken.lane) !== null) return reports(taken, wordingOf(end, voice))
+      const wording = wordingFor(taken.item.what.kind, end, voice)
+      return wording ? deliveries(taken, wording) : []
+    },
+  }
+}
+
+/** The zone is looked up when the first time is formatted: loading Intl takes 8 MB and 13 ms. */
+function timeFormat(zone: () => string): (ms: number) => string {
+  const format = oncePerZone({ weekday: 'short', hour: '2-digit', minute: '2-digit' }, 'en-GB')
+  return ms => format(zone()).format(ms)
 }

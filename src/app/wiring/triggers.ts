@@ -1,14 +1,12 @@
 // Everything that triggers the agent besides chat messages: schedules, webhooks, lifecycle hooks; and the ipc/outbound folder.
-
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'
-import type { EventSink, EventSource, NewEvent, Place } from '../../base/event.ts'
+import { type EventSink, type EventSource, type NewEvent, type Place, placeName } from '../../base/event.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { Lanes } from '../../base/lanes.ts'
-import { placeName } from '../../base/place.ts'
 import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
 import type { ReceiveWebhook } from '../../base/webhook.ts'
-import { createJobs, readAgentsFile } from '../../clock/index.ts'
+import { agentsFileReader, createJobs } from '../../clock/index.ts'
 import type { LiveConfig } from '../../config/index.ts'
 import { createLifecycle, createOutbound, createWebhooks, type Lifecycle } from '../../hooks/index.ts'
 import { type Budget, withinBudget } from '../../intake/index.ts'
@@ -45,10 +43,7 @@ export interface Triggers {
 export function createTriggers(parts: TriggersParts): Triggers {
   const { live, clock, emit, inbox, outbox, chats, accept, budget, fileGuard, placeOf, broke } = parts
   const { configDir } = live.current()
-  const agentsFile = async () => {
-    const approved = fileGuard.approved('agents.md')
-    return approved === undefined ? readAgentsFile(configDir) : (approved ?? '')
-  }
+  const agentsFile = agentsFileReader(configDir, fileGuard.approved)
 
   const { jobs, source } = createJobs({
     dir: configDir,

@@ -1,9 +1,10 @@
 // One turn: the agent's prompt, the backend that is asked, and the tools it gets.
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { ChatAdapter } from '../../base/chat.ts'
+import { agentOf } from '../../base/event.ts'
 import type { Emit } from '../../base/signal.ts'
-import { agentOf } from '../../base/subagents.ts'
 import type { Clock } from '../../base/time.ts'
+import { oncePerZone } from '../../base/zone.ts'
 import type { LiveConfig } from '../../config/index.ts'
 import {
   assemble,
@@ -21,14 +22,15 @@ import {
   hasRoomForTurn,
   type openSubAgents,
   type Route,
+  toolAccessOf,
   withWords,
 } from '../../run/index.ts'
 import { createDrafts } from '../../send/index.ts'
 import type { FileGuard } from '../../store/index.ts'
+import { createCalls, createEquipment, createToolServer, createTools, type ToolPorts } from '../../tools/index.ts'
 import { sampleTurn } from './backends.ts'
-import type { createReplies } from './replies.ts'
+import type { createReplies } from './queues.ts'
 import type { Stores } from './stores.ts'
-import type { createToolWiring } from './tools.ts'
 import type { Triggers } from './triggers.ts'
 
 const historyHandedOver = { messages: 40, characters: 24_000 }
@@ -97,14 +99,17 @@ export function createTurnWiring(parts: TurnWiringParts) {
         collected: earlier.map(wordsOf),
         interrupted,
         note: fileGuard.noteFor(event.lane),
-        history: recallHistory(
-          messages.map(({ role, text, at, speaker }) => ({
-            ...{ role: role === 'user' ? 'person' : 'agent', text, at },
-            ...(speaker && { who: describeSpeaker(speaker) }),
-          })),
-          historyHandedOver.characters,
-          resumed ? 'since' : 'all',
-        ),
+        history:
+          messages.length === 0
+            ? ''
+            : recallHistory(
+                messages.map(({ role, text, at, speaker }) => ({
+                  ...{ role: role === 'user' ? 'person' : 'agent', text, at },
+                  ...(speaker && { who: describeSpeaker(speaker) }),
+                })),
+                historyHandedOver.characters,
+                resumed ? 'since' : 'all',
+              ),
       }),
     wasReset: ({ id, lane }) => conversationSettings.freshFrom(lane) >= id,
     history: (lane, after) =>
@@ -132,4 +137,46 @@ export function createTurnWiring(parts: TurnWiringParts) {
       await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
     },
   }
+}
+
+// The gateway's own tools, and how agents get access to them.
+
+export interface ToolingParts extends Omit<ToolPorts, 'formatTime'> {
+  readonly live: LiveConfig
+  readonly emit: Emit
+  readonly bridge: { readonly command: string; readonly args: readonly string[] }
+  readonly address: { readonly url: string }
+  broke(tool: string, error: unknown): void
+}
+
+export function createToolWiring({ live, emit, bridge, address, broke, ...ports }: ToolingParts) {
+  const toolServer = createToolServer({
+    tools: createTools({ ...ports, formatTime: dateFormat(() => live.current().timezone) }),
+    newKey: () => randomBytes(32).toString('base64url'),
+    broke,
+  })
+  const calls = createCalls({
+    workspace: live.current().configDir,
+    toolServer,
+    trouble: error => emit({ type: 'workspace-trouble', file: 'ipc/calls', why: String(error) }),
+  })
+  const equipment = createEquipment({
+    toolServer,
+    calls,
+    servers: () => live.current().mcp.servers,
+    own: () => live.current().mcp.own,
+    accessOf: toolAccessOf,
+    bridge,
+    address,
+  })
+  return { toolServer, equipment }
+}
+
+/** With date and year, since these times may be far away. */
+function dateFormat(own: () => string): (ms: number, zone: string | null) => string {
+  const format = oncePerZone(
+    { weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
+    'en-GB',
+  )
+  return (ms, zone) => format(zone ?? own()).format(ms)
 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { missed, missedSince, pageSize } from './catch-up.ts'
-import { compareIds, idAt, madeAt } from './snowflake.ts'
+import { compareIds, idAt, madeAt } from './message.ts'
 
 const ids = fc.uniqueArray(fc.bigInt({ min: 1n, max: 10n ** 19n }).map(String), { maxLength: 350, size: 'max' })
 

@@ -1,5 +1,5 @@
 // Messages sent while the bot was offline: fetched page by page, oldest first, each message once.
-import { compareIds, idAt, laterOf } from './snowflake.ts'
+import { compareIds, idAt, laterOf } from './message.ts'
 
 export const pageSize = 100
 

@@ -3,7 +3,7 @@ import type { API } from '@discordjs/core'
 import type { ChatMemory } from '../../base/chat.ts'
 import type { Clock } from '../../base/time.ts'
 import { persist, troubleOf } from './errors.ts'
-import { isId } from './snowflake.ts'
+import { isId } from './message.ts'
 
 /** A channel with possibly missed messages. */
 export interface Away {

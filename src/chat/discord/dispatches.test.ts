@@ -1,8 +1,8 @@
 // Several connections: each covers its own guilds.
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../base/chat.ts'
-import { openCursors } from './cursors.ts'
 import { createDispatches, type Self, shareOf } from './dispatches.ts'
+import { openCursors } from './memory.ts'
 import type { Places } from './places.ts'
 
 /** Guilds of the first and of the second of two connections. */

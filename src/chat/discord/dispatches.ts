@@ -14,11 +14,10 @@ import type {
 import type { ChatMemory } from '../../base/chat.ts'
 import type { Clock } from '../../base/time.ts'
 import type { Dispatch } from './connection.ts'
-import type { Cursors } from './cursors.ts'
 import type { Inbound } from './inbound.ts'
-import { wholeGuild, wholeMessage, wholeReady } from './normalize.ts'
+import type { Cursors } from './memory.ts'
+import { idAt, shardOf, wholeGuild, wholeMessage, wholeReady } from './message.ts'
 import type { ChannelData, Places } from './places.ts'
-import { idAt, shardOf } from './snowflake.ts'
 
 /** The bot's own identity, as Discord last reported it. */
 export interface Self {

@@ -9,7 +9,13 @@ import type {
 } from '@discordjs/core'
 import type { Accepted, Attachment, Changed, Duplicate, NewEvent, Refused, Sender } from '../../base/event.ts'
 import type { Clock } from '../../base/time.ts'
+import { type AttachmentSeen, dropAttachments } from './attachments.ts'
+import { missed, missedSince, pageSize } from './catch-up.ts'
+import type { Away, Directs } from './direct-messages.ts'
+import { persist, troubleOf } from './errors.ts'
+import type { Cursors } from './memory.ts'
 import {
+  compareIds,
   eventOf,
   isForUs,
   isFromPerson,
@@ -20,18 +26,11 @@ import {
   type Spot,
   senderOf,
   type Us,
+  wholeMessage,
   wordsOf,
-} from './addressed.ts'
-import { type AttachmentSeen, dropAttachments } from './attachments.ts'
-import { missed, missedSince, pageSize } from './catch-up.ts'
-import type { Cursors } from './cursors.ts'
-import type { Away, Directs } from './direct-messages.ts'
-import { persist, troubleOf } from './errors.ts'
-import { wholeMessage } from './normalize.ts'
+} from './message.ts'
 import { readableIn } from './permissions.ts'
-import type { Places } from './places.ts'
-import { compareIds } from './snowflake.ts'
-import type { Threads } from './threads.ts'
+import type { Places, Threads } from './places.ts'
 
 export interface InboundParts {
   readonly api: API

@@ -4,14 +4,13 @@ import type { API, APIInteraction } from '@discordjs/core'
 import type { Accepted, Attachment, Duplicate, NewEvent, Refused, Sender } from '../../base/event.ts'
 import type { Clock } from '../../base/time.ts'
 import { within } from '../../base/within.ts'
-import { eventOf, type Member, type Person, type Spot, senderOf } from './addressed.ts'
-import type { PendingQuestions } from './answers.ts'
 import type { AttachmentSeen } from './attachments.ts'
 import { asTyped, choicesFor, type Given, slashFiles, slashPrompt } from './commands.ts'
 import { codes, troubleOf } from './errors.ts'
-import { wholeMember } from './normalize.ts'
+import type { PendingQuestions } from './memory.ts'
+import { eventOf, type Member, type Person, type Spot, senderOf, wholeMember } from './message.ts'
 import type { ChannelData } from './places.ts'
-import { allowedMentions, limits, stopId } from './render.ts'
+import { allowedMentions, limits, stopId } from './poster.ts'
 
 export interface InteractionParts {
   readonly api: API

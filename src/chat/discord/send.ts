@@ -1,16 +1,24 @@
 // Sends deliveries and drafts to Discord: as a new message, or by editing one of our messages.
-
 import type { API } from '@discordjs/core'
 import type { RawFile } from '@discordjs/rest'
 import type { Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
-import type { Answers, Asked, DraftNote, PendingQuestions } from './answers.ts'
-import type { Drafts } from './drafts.ts'
+import type { Clock } from '../../base/time.ts'
 import { codes, postedOf, type Trouble, troubleOf } from './errors.ts'
-import { allowed, type Body, type Poster } from './poster.ts'
-import { beginningOf, limits, nonceOf, stopButton, withoutFileLinks } from './render.ts'
-import type { Threads } from './threads.ts'
+import type { Answers, Asked, DraftNote, PendingQuestions } from './memory.ts'
+import type { Threads } from './places.ts'
+import {
+  allowed,
+  type Body,
+  beginningOf,
+  draftOf,
+  limits,
+  nonceOf,
+  type Poster,
+  stopButton,
+  withoutFileLinks,
+} from './poster.ts'
 
 export interface SendingParts {
   readonly api: API
@@ -221,4 +229,93 @@ function withNote(content: string, missing: readonly string[]): string {
   if (missing.length === 0) return content
   const noted = `${content}\n-# Not sent: ${missing.join(', ')}`
   return limits.measure(noted) <= limits.length ? noted : content
+}
+
+// Live drafts: the answer so far, edited at Discord's pace, one edit at a time. Drafts may be lost.
+
+/** Discord does not publish its limits for edits; this pace works in practice. */
+export const editEveryMs = 1200
+const lookEveryMs = 200
+
+export interface DraftParts {
+  readonly clock: Clock
+  /** Sets the text of the draft that answers `about`. */
+  write(place: Place, about: string, key: string, content: string): Promise<void>
+  /** True while the draft would end up between the pieces of an earlier answer. */
+  held(place: Place, about: string): boolean
+  lost(place: Place, why: string): void
+}
+
+export interface Drafts {
+  /** Returns immediately. Only the latest text is shown, when the next edit is due. */
+  show(place: Place, message: Outgoing, signal: AbortSignal): void
+  /** Resolves when no edit of the draft is in flight; none follows. */
+  finish(about: string): Promise<void>
+}
+
+interface Draft {
+  text: string
+  label: string | null
+  steps: number
+  shown: string
+  over: boolean
+  /** The edit in flight. */
+  writing: Promise<void>
+  busy: boolean
+}
+
+export function createDrafts({ clock, write, held, lost }: DraftParts): Drafts {
+  const drafts = new Map<string, Draft>()
+
+  const blank = (): Draft => ({
+    ...{ text: '', label: null, steps: 0, shown: '' },
+    ...{ over: false, busy: false, writing: Promise.resolve() },
+  })
+
+  /** Runs while there is something new, one edit per pause. */
+  async function keepShowing(draft: Draft, place: Place, about: string, key: string, signal: AbortSignal) {
+    draft.busy = true
+    while (!draft.over && !signal.aborted) {
+      const content = draftOf(draft)
+      if (content === '' || content === draft.shown) break
+      if (held(place, about)) {
+        await clock.sleep(lookEveryMs, signal)
+        continue
+      }
+      let pause = editEveryMs
+      draft.writing = write(place, about, key, content).then(
+        () => {
+          draft.shown = content
+        },
+        error => {
+          const trouble = troubleOf(error)
+          if (trouble.type === 'passing') pause = Math.max(editEveryMs, trouble.afterMs)
+          else draft.over = true
+          lost(place, trouble.why)
+        },
+      )
+      await draft.writing
+      await clock.sleep(pause, signal)
+    }
+    draft.busy = false
+  }
+
+  return {
+    show(place, { about, key, text, action }, signal) {
+      if (about === null) return
+      const draft = drafts.get(about) ?? blank()
+      drafts.set(about, draft)
+      draft.text = text
+      if (action?.phase === 'started') draft.steps++
+      if (action) draft.label = action.phase === 'started' ? action.label : null
+      if (!draft.busy && draftOf(draft) !== '') void keepShowing(draft, place, about, key, signal)
+    },
+    async finish(about) {
+      const draft = drafts.get(about)
+      if (!draft) return
+      drafts.delete(about)
+      draft.over = true
+      await draft.writing
+    },
+  }
 }

@@ -128,6 +128,7 @@ export const gateway = block({
     env: 'TIMEZONE',
     kind: timezone,
     default: systemTimezone,
+    lazy: true,
     description: "Time zone for schedules, daily budgets and archives. If unset, the system's time zone is used.",
   }),
   retention_days: option({

@@ -1,7 +1,7 @@
 // What is specific to claude: offered and granted tools, MCP servers, and the output besides the answer.
 import { expect, test } from 'vitest'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
-import type { Json } from '../json.ts'
+import type { Json } from '../stdio.ts'
 import { turnWith } from '../turn.fixture.ts'
 import { claude, createReading } from './claude.ts'
 

@@ -2,14 +2,20 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { AgentEvent, Ended, McpServer, Turn, Usage } from '../../base/agent.ts'
-import { type Answer, openAnswer } from '../answer.ts'
 import { type Dialect, systemPromptIn } from '../cli.ts'
 import { failure } from '../diagnosis.ts'
-import { type Json, number, object, objects, string, strings } from '../json.ts'
-import { unasked } from '../outcomes.ts'
-import { withoutReferences } from '../plain.ts'
-import { readJsonLines } from '../reader.ts'
-import { openStdioHost } from '../talk.ts'
+import { type Answer, openAnswer, unasked } from '../events.ts'
+import {
+  type Json,
+  number,
+  object,
+  objects,
+  openStdioHost,
+  readJsonLines,
+  string,
+  strings,
+  withoutReferences,
+} from '../stdio.ts'
 import { toolLabel, toolName } from '../tools.ts'
 
 export const claude: Dialect = {

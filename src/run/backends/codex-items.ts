@@ -1,7 +1,7 @@
 // Actions and errors of Codex: nearly the same format in cold and warm mode, once in snake case and once in camel case.
 import type { ActionPhase, AgentEvent, Ended } from '../../base/agent.ts'
 import { failure, statusIn } from '../diagnosis.ts'
-import { type Json, number, object, objects, string } from '../json.ts'
+import { type Json, number, object, objects, string } from '../stdio.ts'
 import { toolLabel } from '../tools.ts'
 
 /** The start or end of an action; null: nothing worth showing. */

@@ -1,7 +1,7 @@
 // The threads of Codex's app-server: which are loaded, with which options, and the agents they start.
 import type { Ended, Turn } from '../../base/agent.ts'
-import { type Json, object, string, strings } from '../json.ts'
 import type { Answer, Rpc } from '../rpc.ts'
+import { type Json, object, string, strings } from '../stdio.ts'
 import { mcpSettings, sandboxFor, settingsFor } from './codex-settings.ts'
 import { ofAnswer, type Thread } from './codex-turn.ts'
 

@@ -1,13 +1,11 @@
 // One turn of a thread in Codex's app-server: turns its notifications into events.
 import type { AgentEvent, Ended } from '../../base/agent.ts'
-import { type Answer, openAnswer } from '../answer.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
-import { createEvents, orAlive } from '../events.ts'
-import { type Json, number, object, string } from '../json.ts'
-import { failed, notCrashed, stopped, unasked } from '../outcomes.ts'
+import { type Answer, createEvents, failed, notCrashed, openAnswer, orAlive, stopped, unasked } from '../events.ts'
 import type { ProcessEnd } from '../process.ts'
 import type { Rpc, Answer as RpcAnswer } from '../rpc.ts'
+import { type Json, number, object, string } from '../stdio.ts'
 import { actionOf, ofError } from './codex-items.ts'
 
 export interface Thread {

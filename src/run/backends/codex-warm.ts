@@ -1,9 +1,9 @@
 // Codex in warm mode: `codex app-server`, one process that runs all sessions as parallel threads.
 import type { AgentEvent, Turn } from '../../base/agent.ts'
-import { type Json, string } from '../json.ts'
-import { stopped, unlessStopped } from '../outcomes.ts'
+import { stopped, unlessStopped } from '../events.ts'
 import type { ProcessEnd, RunningProcess } from '../process.ts'
 import { createRpc, type Rpc } from '../rpc.ts'
+import { type Json, string } from '../stdio.ts'
 import { type Host, type HostContext, leave } from '../warm.ts'
 import { asArguments, keyFrom } from './codex-settings.ts'
 import { createAgents, endCommands, openThreads } from './codex-threads.ts'

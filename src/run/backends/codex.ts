@@ -1,9 +1,8 @@
 // OpenAI Codex: `codex exec --json` for one turn, `codex app-server` for many.
 import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
-import { openAnswer } from '../answer.ts'
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
-import { type Json, number, object, string } from '../json.ts'
-import { readJsonLines } from '../reader.ts'
+import { openAnswer } from '../events.ts'
+import { type Json, number, object, readJsonLines, string } from '../stdio.ts'
 import { actionOf, ofError } from './codex-items.ts'
 import {
   asArguments,

@@ -1,7 +1,7 @@
 // The built-in agent: repeats each message and says how to install a real agent.
 import type { AgentEvent, Backend, Turn } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
-import { stopped } from '../outcomes.ts'
+import { stopped } from '../events.ts'
 
 /** The time line that the gateway adds for agents; people need not see it repeated. */
 const timeLine = /^\[Gateway: it is [^\]\n]*\]\n\n/

@@ -1,6 +1,6 @@
 // MCP servers in the formats of gemini: for its settings, and for ACP.
 import type { McpServer } from '../../base/agent.ts'
-import type { Json } from '../json.ts'
+import type { Json } from '../stdio.ts'
 
 type Values = Readonly<Record<string, string>>
 

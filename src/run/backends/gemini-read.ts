@@ -1,11 +1,10 @@
 // Reads the output of gemini: the lines of stream-json, and what they share with ACP.
 import type { AgentEvent, Ended } from '../../base/agent.ts'
-import { openAnswer } from '../answer.ts'
 import type { Reader } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
-import { type Json, number, object, string } from '../json.ts'
+import { openAnswer } from '../events.ts'
 import type { ProcessEnd } from '../process.ts'
-import { readJsonLines } from '../reader.ts'
+import { type Json, number, object, readJsonLines, string } from '../stdio.ts'
 import { toolLabel } from '../tools.ts'
 
 /** The text of a turn, in parts with tools between them. */

@@ -2,10 +2,10 @@
 import type { AgentEvent, Ended } from '../../base/agent.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
-import { type Json, object, objects, string } from '../json.ts'
-import { notCrashed, stopped } from '../outcomes.ts'
+import { notCrashed, stopped } from '../events.ts'
 import type { ProcessEnd } from '../process.ts'
 import type { Answer } from '../rpc.ts'
+import { type Json, object, objects, string } from '../stdio.ts'
 import { failed, openSpeech, used } from './gemini-read.ts'
 
 export function readTurn(session: string) {

@@ -1,11 +1,10 @@
 // Gemini in warm mode: `gemini --acp`, one process that holds all sessions.
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { type Dialect, endOf } from '../cli.ts'
-import { createEvents, orAlive } from '../events.ts'
-import { object, string } from '../json.ts'
+import { createEvents, orAlive, stopped, unlessStopped } from '../events.ts'
 import { thinking, waiting, withSigns } from '../model-connections.ts'
-import { stopped, unlessStopped } from '../outcomes.ts'
 import { createRpc } from '../rpc.ts'
+import { object, string } from '../stdio.ts'
 import type { Host, HostContext } from '../warm.ts'
 import { alone, gone, type Listener, openSessions, type Prompts } from './gemini-sessions.ts'
 import { ofEnd, readTurn } from './gemini-turn.ts'

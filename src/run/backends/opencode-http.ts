@@ -1,7 +1,7 @@
 // A small HTTP client for the opencode server on loopback: JSON calls, and one event stream.
 import { StringDecoder } from 'node:string_decoder'
-import { type Json, parseLine } from '../json.ts'
 import { outputLimits } from '../process.ts'
+import { type Json, parseLine } from '../stdio.ts'
 
 export interface Reply {
   readonly status: number

@@ -1,10 +1,9 @@
 // Reads the output of OpenCode: lines of `opencode run`, and events of `opencode serve`.
 import type { AgentEvent, Ended, Turn, Usage } from '../../base/agent.ts'
-import { answered, openAnswer } from '../answer.ts'
 import type { Reader } from '../cli.ts'
 import { failure, silentEnd, statusIn } from '../diagnosis.ts'
-import { type Json, number, object, objects, string } from '../json.ts'
-import { readJsonLines } from '../reader.ts'
+import { answered, openAnswer } from '../events.ts'
+import { type Json, number, object, objects, readJsonLines, string } from '../stdio.ts'
 import { toolLabel } from '../tools.ts'
 import type { Reply } from './opencode-http.ts'
 

@@ -1,6 +1,6 @@
 // The gateway's own tools in a warm opencode: one server per key, and few idle ones.
 import { expect, test } from 'vitest'
-import { type Json, object, string } from '../json.ts'
+import { type Json, object, string } from '../stdio.ts'
 import { turnWith } from '../turn.fixture.ts'
 import { createOwnServers, withoutOwn } from './opencode-servers.ts'
 

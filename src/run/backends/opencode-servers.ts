@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { McpServer, Turn } from '../../base/agent.ts'
 import { errorText } from '../../base/error-text.ts'
 import { ownServer } from '../../base/tools.ts'
-import { type Json, object, string } from '../json.ts'
+import { type Json, object, string } from '../stdio.ts'
 import type { Loopback } from './opencode-http.ts'
 
 /** Denied for all agents; each turn allows its own. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { answer, beforeTool, type Case, type Recording, readRecordings } from '../../../test/cli/recordings.ts'
 import type { AgentEvent } from '../../base/agent.ts'
 import { type Dialect, endOf } from '../cli.ts'
-import { type Json, object } from '../json.ts'
+import { type Json, object } from '../stdio.ts'
 import { turnWith } from '../turn.fixture.ts'
 import { dialects } from './index.ts'
 

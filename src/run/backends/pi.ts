@@ -2,14 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { ActionPhase, AgentEvent, Ended, McpServer, Turn, Usage } from '../../base/agent.ts'
-import { type Answer, openAnswer } from '../answer.ts'
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
-import { type Json, number, object, objects, string } from '../json.ts'
-import { unasked } from '../outcomes.ts'
-import { withoutCommands } from '../plain.ts'
-import { readJsonLines } from '../reader.ts'
-import { openStdioHost } from '../talk.ts'
+import { type Answer, openAnswer, unasked } from '../events.ts'
+import { type Json, number, object, objects, openStdioHost, readJsonLines, string, withoutCommands } from '../stdio.ts'
 import { toolLabel, toolName } from '../tools.ts'
 
 /** One for each of its many providers. */

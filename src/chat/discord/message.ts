@@ -1,6 +1,7 @@
-// Decides which Discord messages are meant for the bot, and turns them into events.
+// A Discord message: its parts made complete, the order of ids, whether it is meant for the bot, and the event it becomes.
+
+import type { APIMessage, GatewayGuildCreateDispatchData, GatewayReadyDispatchData } from '@discordjs/core'
 import type { Attachment, NewEvent, Sender } from '../../base/event.ts'
-import { madeAt } from './snowflake.ts'
 
 export interface Person {
   readonly id: string
@@ -149,3 +150,58 @@ export function wordsOf(message: MessageSeen, us: Us): string {
 
 const quote = ({ author, content }: { readonly author: Person; readonly content: string }): string =>
   `[In reply to ${nameOf(author)}]\n${content.replace(/^/gm, '> ')}`
+
+// Fills in fields that Discord always sends but a compatible server may leave out.
+
+type Lists<Data, Name extends keyof Data> = Omit<Data, Name> & Partial<Pick<Data, Name>>
+
+type Guild = GatewayGuildCreateDispatchData
+
+export const wholeGuild = (
+  data: Lists<Guild, 'roles' | 'members' | 'channels' | 'threads'>,
+): GatewayGuildCreateDispatchData => {
+  const { roles = [], members = [], channels = [], threads = [] } = data
+  return { ...data, roles, members, channels, threads } as Guild
+}
+
+/** The needed part of a member. */
+export const wholeMember = ({ nick, roles }: Partial<Member>): Member => ({ nick: nick ?? null, roles: roles ?? [] })
+
+type MessageLists = Pick<APIMessage, 'mentions' | 'mention_roles' | 'attachments'>
+
+export const wholeMessage = <Data extends object>(
+  data: Data & Partial<MessageLists> & { readonly member?: object },
+) => {
+  const { mentions = [], mention_roles = [], attachments = [] } = data
+  const member = data.member ? { member: wholeMember(data.member) } : {}
+  return { ...data, mentions, mention_roles, attachments, ...member }
+}
+
+export const wholeReady = (data: Lists<GatewayReadyDispatchData, 'guilds' | 'application'>) => {
+  // For all current bots, application and user have the same id.
+  const { guilds = [], application = { id: data.user.id } } = data
+  return { ...data, guilds, application }
+}
+
+// Discord's ids: they contain their creation time, and later ones are greater.
+
+const epoch = 1_420_070_400_000
+
+/** The smallest possible id of this time. */
+export const idAt = (ms: number): string => (BigInt(Math.max(0, Math.floor(ms) - epoch)) << 22n).toString()
+
+export const madeAt = (id: string): number => Number(BigInt(id) >> 22n) + epoch
+
+export const isId = (text: string): boolean => /^\d{1,20}$/.test(text)
+
+/** Compares as numbers: an id with more digits is later. */
+export const compareIds = (a: string, b: string): number =>
+  a.length === b.length ? (a < b ? -1 : a > b ? 1 : 0) : a.length - b.length
+
+export const laterOf = (a: string, b: string): string => (compareIds(a, b) < 0 ? b : a)
+
+/** Which of several connections receives the events of a guild. */
+export const shardOf = (guild: string, shards: number): number => Number((BigInt(guild) >> 22n) % BigInt(shards))
+
+/** The id just below. */
+export const before = (id: string): string => String(BigInt(id) - 1n)

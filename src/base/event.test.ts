@@ -1,7 +1,7 @@
 // Places as people write them.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { placeName, readPlace } from './place.ts'
+import { placeName, readPlace } from './event.ts'
 
 test('a place names its chat, or belongs to the first that is on', () => {
   const chats = ['discord', 'webchat'] as const

@@ -1,8 +1,8 @@
 // The system prompt: its order, its format, and that its headers can be parsed back whatever the files contain.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { assemble, parseSections } from './assemble.ts'
 import { capabilities, type Surroundings } from './capabilities.ts'
+import { assemble, parseSections } from './compose.ts'
 import { noSections, type Sections, sectionFiles } from './sections.ts'
 
 const names = [...sectionFiles.map(({ name }) => name), 'Skills']

@@ -1,7 +1,7 @@
 // Which messages are meant for the bot, and their prompts.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isForUs, type MessageSeen, type Person, promptOf, wordsOf } from './addressed.ts'
+import { isForUs, type MessageSeen, type Person, promptOf, wordsOf } from './message.ts'
 
 const us = { id: '900', roles: ['901'] }
 const bot: Person = { id: us.id, username: 'aetheel', bot: true }

@@ -1,7 +1,7 @@
 // Drafts keep Discord's pace, show the latest, and never come after the final.
 import { expect, test } from 'vitest'
 import type { Outgoing } from '../../base/chat.ts'
-import { createDrafts } from './drafts.ts'
+import { createDrafts } from './send.ts'
 
 const place = { chat: 'discord', conversation: '1' }
 const never = new AbortController().signal

@@ -1,7 +1,6 @@
 // The tools that a run gets, depending on its backend.
 import { expect, test } from 'vitest'
-import { createEquipment } from './equipment.ts'
-import { createToolServer } from './tool-server.ts'
+import { createEquipment, createToolServer } from './tool-server.ts'
 import { eventBy, taken } from './turns.fixture.ts'
 
 const never = new AbortController().signal
@@ -32,7 +31,7 @@ function rig(own = true) {
       own: () => own,
       accessOf,
       bridge,
-      url: () => 'http://x',
+      address: { url: 'http://x' },
     }),
   }
 }

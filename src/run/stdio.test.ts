@@ -1,6 +1,6 @@
 // What people write is passed on as text.
 import { expect, test } from 'vitest'
-import { withoutCommands, withoutReferences } from './plain.ts'
+import { withoutCommands, withoutReferences } from './stdio.ts'
 
 test.each([
   ['@memory.md', '@\u2060memory.md'],

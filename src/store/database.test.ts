@@ -3,8 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { createChatStates } from './chat-state.ts'
-import { openDatabase } from './database.ts'
+import { createChatStates, openDatabase } from './database.ts'
 
 const dirs: string[] = []
 afterEach(async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { AgentEvent } from '../base/agent.ts'
 import type { Clock } from '../base/time.ts'
-import { watchRun } from './timeouts.ts'
+import { watchRun } from './events.ts'
 
 /** Emits each event at its time, and ends when it is aborted. */
 async function watched(script: readonly (readonly [at: number, event: AgentEvent])[]): Promise<AgentEvent | undefined> {
