@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { faultArguments } from '../../test/crash/faults.ts'
 import type { NewEvent } from '../base/event.ts'
 import { runTag } from './end-processes.ts'
-import { outputLimits, startProcess } from './process.ts'
+import { hasRoomForConnection, hasRoomForTurn, outputLimits, startProcess } from './process.ts'
 import { isAlive } from './process-table.ts'
 import { answer, createTestTurns, failure, never, now, taken } from './turns.fixture.ts'
 
@@ -141,6 +141,11 @@ test('with no descriptors left a process does not start and reports why, and the
   for (const end of ends) if (end.trouble !== null) expect(end.trouble).toBe('no-room')
   expect(ends[0]).toMatchObject({ trouble: 'no-room', detail: expect.stringContaining('EMFILE') })
   expect(then).toMatchObject({ code: 0, trouble: null })
+})
+
+test('a process with few open files has room for a turn and for a connection', () => {
+  expect(hasRoomForTurn()).toBe(true)
+  expect(hasRoomForConnection()).toBe(true)
 })
 
 test('without free descriptors a turn is deferred as often as necessary, and uses up no attempt', async () => {

@@ -331,7 +331,7 @@ describe('a code block that is cut', () => {
 
   test('inside a list item, also indented deeper or on the line of the bullet', () => {
     const code = 'npm install something\n    npm run something'
-    for (const lead of ['10. Do this:\n    ', '-   ']) {
+    for (const lead of ['10. Do this:\n    ', '10. Do this:\n\n    ', '-   ']) {
       const [first, second] = split(`${lead}\`\`\`sh\n    ${code}\n    \`\`\`\nThat was it.`, limitsOf(60))
       expect(first).toMatch(/something\n {4}```$/)
       expect(second).toMatch(/^ {4}```sh\n {4}npm run/)

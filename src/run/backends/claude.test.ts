@@ -98,6 +98,15 @@ test('the end of a limit is reported once, and known to every later turn of that
   expect(hear(turns(), warned, refused).at(-1)).not.toHaveProperty('until')
 })
 
+test('whatever comes of the model shows that the session has the message, once', () => {
+  const spoke = { type: 'assistant', message: { content: [] } }
+  for (const line of [{ type: 'stream_event', event: {} }, spoke, { type: 'system', subtype: 'api_retry' }])
+    expect(hear(createReading()(), line, line).filter(({ type }) => type === 'stored')).toHaveLength(1)
+  expect(hear(createReading()(), { type: 'system', subtype: 'init' }).filter(({ type }) => type === 'stored')).toEqual(
+    [],
+  )
+})
+
 test('the end of an unrequested turn does not end ours, with and without ids on its lines', () => {
   const own = '00000000-0000-4000-8000-000000000001'
   const stamp = { user_message_uuid: own, user_message_uuids: [own] }

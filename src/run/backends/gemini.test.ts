@@ -47,6 +47,12 @@ describe('its policy', () => {
     }
   })
 
+  test('allows resources of MCP servers only if nothing has to be asked for', () => {
+    const mentions = (permissionMode: Turn['permissionMode']) => JSON.stringify(rules({ permissionMode }))
+    expect(mentions('bypassPermissions')).toContain('read_mcp_resource')
+    for (const mode of ['default', 'acceptEdits', 'plan'] as const) expect(mentions(mode)).not.toContain('mcp_resource')
+  })
+
   /** The tools that are allowed completely. */
   const tools = (given: Partial<Turn>) =>
     rules(given)
