@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ['test/crash/**/*.faults.ts', 'test/crash/discord.test.ts'],
     testTimeout: 300_000,
+    maxWorkers: 1,
     // Most of the time they wait for pauses and for processes to come up.
-    maxWorkers: 2,
     maxConcurrency: 3,
   },
 })
