@@ -28,7 +28,7 @@ export default defineConfig({
   test: {
     include: ['test/cli/*.cli.ts'],
     globalSetup: 'test/cli/install.ts',
-    testTimeout: 300_000,
+    testTimeout: 600_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
