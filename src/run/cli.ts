@@ -153,7 +153,8 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
     const folder = prepareDir(turn)
     const started: RunningProcess[] = []
     const start: HostContext['start'] = (args, own) => {
-      const env = tagged(folder.dir, own)
+      // What the others start does not belong to it, and must not end with it.
+      const env = tagged(started.length === 0 ? folder.dir : join(folder.dir, String(started.length)), own)
       const child = startProcess({ file: parts.program, args, env, cwd: turn.workingDir, input: null })
       started.push(child)
       return child

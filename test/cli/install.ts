@@ -20,16 +20,29 @@ export const clis = Object.keys(packages) as Cli[]
 
 const cache = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'aetheel-test-cli')
 
-/** The program, or why it could not be installed here. */
-export const installCli = (name: Cli) => install(packages[name], join('.bin', name))
+type Found = { readonly path: string } | { readonly why: string }
+
+/** What a package brings along, once it is installed. */
+interface Program {
+  readonly what: string
+  readonly dir: string
+  readonly path: string
+}
+
 /** Not a CLI, but the library that contains one. */
-export const installSdk = () => install(agentSdk, join('@anthropic-ai', 'claude-agent-sdk', 'sdk.mjs'))
-export const installModel = () => install(modelStandIn, join('@copilotkit', 'aimock', 'dist', 'index.js'))
+const sdk = inCache(agentSdk, join('@anthropic-ai', 'claude-agent-sdk', 'sdk.mjs'))
+const model = inCache(modelStandIn, join('@copilotkit', 'aimock', 'dist', 'index.js'))
+const cli = (name: Cli) => inCache(packages[name], join('.bin', name))
+
+/** The program, or why it could not be installed here. */
+export const installCli = (name: Cli) => install(cli(name))
+export const installSdk = () => install(sdk)
+export const installModel = () => install(model)
 
 /** A later pi, as its package is: it is bundled, and not everything that it names as a dependency is in every registry. */
-export function unpackPi(): { readonly path: string } | { readonly why: string } {
+export function unpackPi(): Found {
   const what = '@earendil-works/pi-coding-agent@1.5.0'
-  const dir = join(cache, what.replace(/[^A-Za-z0-9.-]/g, '_'))
+  const { dir } = inCache(what, '')
   const path = join(dir, 'package', 'dist', 'bundle', 'cli.js')
   if (existsSync(path)) return { path }
   mkdirSync(dir, { recursive: true })
@@ -43,9 +56,25 @@ export function unpackPi(): { readonly path: string } | { readonly why: string }
   return { path }
 }
 
-function install(what: string, wanted: string): { readonly path: string } | { readonly why: string } {
+/** Everything, before the first test: those that run at the same time would be in each other's way. */
+export default function setup(): void {
+  for (const program of [model, ...clis.map(cli), sdk]) {
+    const found = install(program)
+    if ('why' in found) console.log(`NOT RUN: ${found.why}`)
+  }
+}
+
+export const findProgram = (name: Cli | 'claude-sdk') => find(name === 'claude-sdk' ? sdk : cli(name))
+export const findModel = () => find(model)
+
+const find = ({ what, path }: Program): Found => (existsSync(path) ? { path } : { why: `${what} is not installed` })
+
+function inCache(what: string, wanted: string): Program {
   const dir = join(cache, what.replace(/[^A-Za-z0-9.-]/g, '_'))
-  const path = join(dir, 'node_modules', wanted)
+  return { what, dir, path: join(dir, 'node_modules', wanted) }
+}
+
+function install({ what, dir, path }: Program): Found {
   if (existsSync(path)) return { path }
   mkdirSync(dir, { recursive: true })
   writeFileSync(join(dir, 'package.json'), '{"private":true}\n')

@@ -1,11 +1,11 @@
 // The whole gateway with each real CLI, cold and warm, with a fake model on loopback that records its requests.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Client, connect } from '../harness/client.ts'
 import { type Home, makeHome, processesWith, type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { type Front, openFront } from './front.ts'
-import { type Cli, clis, installCli, installModel, installSdk } from './install.ts'
+import { type Cli, findModel, findProgram } from './install.ts'
 import { setups } from './setups.ts'
 
 interface Model {
@@ -50,14 +50,11 @@ const shells = [
 
 const answer = 'Hello from the model, several words long.'
 const secret = 'open-sesame-4711'
-const model = installModel()
-const programs = [
-  ...clis.map(name => ({ name: name as Name, program: installCli(name) })),
-  { name: 'claude-sdk' as const, program: installSdk() },
-]
-const both = programs.flatMap(one => (['cold', 'warm'] as const).map(way => ({ ...one, way })))
+const model = findModel()
+const name: Name = inject('backend')
+const program = findProgram(name)
 
-describe.each(both)('the real $name, $way', ({ name, program, way }) => {
+describe.each(['cold', 'warm'] as const)(`the real ${name}, %s`, way => {
   const why = 'why' in model ? model.why : 'why' in program ? program.why : null
   if (why !== null || 'why' in model || 'why' in program) {
     console.log(`NOT RUN: ${name}: ${why}`)
@@ -70,6 +67,8 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   let env: Record<string, string>
   let gateway: RunningGateway
   let client: Client
+  /** Whether the model takes its time when it is asked to. */
+  let slow = false
   const lastSent = () => JSON.stringify(mock.getRequests().at(-1)?.body ?? '')
   const sentAbout = (text: string) => mock.getRequests().some(request => JSON.stringify(request.body).includes(text))
   const persona = (words: string) => writeFileSync(join(home.configDir, 'soul.md'), words)
@@ -84,12 +83,16 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   }
   const ask = async (id: string, text: string) => {
     client.say(id, text)
-    return client.final(id, 60_000)
+    return client.final(id, 120_000)
   }
   /** All processes in this home except the gateway. */
   const others = () => processesWith(`HOME=${home.dir}`).filter(pid => pid !== gateway.pid)
   const commandOf = (pid: number) =>
     existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : ''
+  const parentOf = (pid: number) =>
+    Number(existsSync(`/proc/${pid}/status`) && /PPid:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  /** Only what the gateway itself has started: some run small programs of their own now and then. */
+  const agents = () => others().filter(pid => parentOf(pid) === gateway.pid)
   const pingLog = () => join(home.dir, 'ping.log')
 
   beforeAll(async () => {
@@ -100,9 +103,9 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       { userMessage: /wrong key/ },
       { error: { message: 'invalid api key', type: 'authentication_error' }, status: 401 },
     )
-    // All words differ, because gemini mistakes repetition for a loop.
-    const words40 = Array.from({ length: 40 }, (_, i) => `word-${i}`).join(' ')
-    mock.on({ userMessage: /slowly/ }, { content: words40 }, { latency: 150 })
+    // All words differ, because gemini mistakes repetition for a loop. There are so many that it is always stopped or killed in between.
+    const manyWords = Array.from({ length: 2000 }, (_, i) => `word-${i}`).join(' ')
+    mock.on({ userMessage: /slowly/, predicate: () => slow }, { content: manyWords }, { latency: 150 })
     mock.on(asked(/wait in a shell/), { toolCalls: [words[name].shell('tail -f /dev/null')] })
     if (words[name].ping) mock.on(asked(/use the ping/), { toolCalls: [{ name: words[name].ping, arguments: '{}' }] })
     mock.on({ userMessage: /.*/ }, { content: answer })
@@ -128,11 +131,10 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
   afterAll(async () => {
     await gateway?.stop()
-    const left = processesWith(`HOME=${home.dir}`)
+    await vi.waitFor(() => expect(processesWith(`HOME=${home.dir}`)).toEqual([]), 30_000)
     front?.close()
     await mock?.stop()
     await home?.remove()
-    expect(left).toEqual([])
   })
 
   test('answers with our system prompt', async () => {
@@ -142,6 +144,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
 
   test('remembers the conversation, and a changed persona takes effect with the next turn', async () => {
+    await meet('real')
     persona('You speak like PERSONA-TWO.')
     expect((await ask('2', 'go on')).ok).toBe(true)
     expect(lastSent()).toContain('4711')
@@ -152,6 +155,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
 
   test('treats what people write as text, not as a flag, command or file', async () => {
+    await meet('real')
     writeFileSync(join(home.configDir, 'secret.md'), 'CONTENT-OF-THE-FILE')
     for (const [id, text] of [
       ['3', '-p --help'],
@@ -188,18 +192,20 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
 
   test('can be stopped while it answers and while a tool runs, leaves no tool running, and continues afterwards', async () => {
     await meet('stop')
+    slow = true
     client.say('7', 'speak slowly')
-    await expect.poll(() => sentAbout('speak slowly'), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => sentAbout('speak slowly'), { timeout: 60_000 }).toBe(true)
     await pause(500)
     client.send({ type: 'stop' })
-    expect((await client.final('7', 20_000)).ok).toBe(false)
+    expect((await client.final('7', 60_000)).ok).toBe(false)
+    slow = false
     expect((await ask('7a', 'still there?')).ok).toBe(true)
     await meet('shell')
     client.say('7b', 'wait in a shell')
     const sleeping = () => others().filter(pid => commandOf(pid).startsWith('tail\u0000-f'))
-    await expect.poll(sleeping, { timeout: 30_000 }).not.toEqual([])
+    await expect.poll(sleeping, { timeout: 60_000 }).not.toEqual([])
     client.send({ type: 'stop' })
-    expect((await client.final('7b', 20_000)).ok).toBe(false)
+    expect((await client.final('7b', 60_000)).ok).toBe(false)
     await expect.poll(sleeping).toEqual([])
     if (way === 'cold') await expect.poll(others).toEqual([])
     await meet('real')
@@ -210,20 +216,24 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   if (way === 'warm')
     test('stays up: the next turn starts no process', async () => {
       await meet('up')
-      await ask('w0', 'hello')
-      const before = others()
-      expect(before.length).toBeGreaterThan(0)
-      await ask('w1', 'once more')
-      expect(others().filter(pid => !before.includes(pid))).toEqual([])
-      await meet('real')
+      expect((await ask('w0', 'hello')).ok).toBe(true)
+      const before = agents()
+      expect(before).not.toEqual([])
+      expect((await ask('w1', 'once more')).ok).toBe(true)
+      const after = agents()
+      expect(after).not.toEqual([])
+      expect(after.filter(pid => !before.includes(pid))).toEqual([])
     })
 
   test('ends when the gateway is killed in the middle of a turn, and the turn is resumed and notified of it', async () => {
+    await meet('real')
+    slow = true
     client.say('9', 'count slowly please')
-    await expect.poll(() => sentAbout('count slowly'), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => sentAbout('count slowly'), { timeout: 60_000 }).toBe(true)
     await gateway.stop('SIGKILL')
     if (way === 'warm') await expect.poll(others).toEqual([])
     const before = mock.getRequests().length
+    slow = false
     await open()
     expect((await client.final('9', 120_000)).ok).toBe(true)
     const sent = mock
@@ -236,11 +246,14 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
 
   test('offers the model no tool that is not allowed', async () => {
-    expect(toolsIn(mock.getRequests().at(-1)?.body).filter(tool => shells.includes(tool))).not.toEqual([])
+    const offered = () => mock.getRequests().map(({ body }) => toolsIn(body).filter(tool => shells.includes(tool)))
+    expect(offered().flat()).not.toEqual([])
     await gateway.stop()
+    const before = offered().length
     await open({ ALLOWED_TOOLS: 'WebSearch' })
     expect((await ask('10', 'what can you do?')).ok).toBe(true)
-    expect(toolsIn(mock.getRequests().at(-1)?.body).filter(tool => shells.includes(tool))).toEqual([])
+    expect(offered().length).toBeGreaterThan(before)
+    expect(offered().slice(before).flat()).toEqual([])
   })
 })
 

@@ -11,7 +11,7 @@ const write = (file: string, content: string) => {
 export const setups: Record<Cli, (home: string, model: string) => Record<string, string>> = {
   claude: (_, model) => ({ ANTHROPIC_API_KEY: 'sk-ant-dummy', ANTHROPIC_BASE_URL: model }),
   codex(home, model) {
-    const provider = `[model_providers.x]\nname = "x"\nbase_url = "${model}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\nrequest_max_retries = 0\n`
+    const provider = `[model_providers.x]\nname = "x"\nbase_url = "${model}/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 1\n`
     write(join(home, '.codex', 'config.toml'), `model = "gpt-5"\nmodel_provider = "x"\n${provider}`)
     return { OPENAI_API_KEY: 'sk-dummy' }
   },
@@ -34,6 +34,7 @@ export const setups: Record<Cli, (home: string, model: string) => Record<string,
   pi(home, model) {
     const provider = { baseUrl: `${model}/v1`, api: 'openai-completions', apiKey: 'dummy', models: [{ id: 'm' }] }
     write(join(home, '.pi', 'agent', 'models.json'), JSON.stringify({ providers: { x: provider } }))
+    write(join(home, '.pi', 'agent', 'settings.json'), JSON.stringify({ retry: { baseDelayMs: 200 } }))
     return { BACKEND_MODEL: 'x/m' }
   },
 }

@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { systemClock } from '../../src/app/system-clock.ts'
 import type { AgentEvent, Backend, Turn } from '../../src/base/agent.ts'
 import { composePrompt, wordsOf } from '../../src/prompt/compose.ts'
@@ -16,7 +16,7 @@ import { turnWith } from '../../src/run/turn.fixture.ts'
 import { createTestTurns, taken } from '../../src/run/turns.fixture.ts'
 import { processesWith } from '../harness/gateway.ts'
 import { type Front, openFront } from './front.ts'
-import { type Cli, clis, installCli, installModel, installSdk } from './install.ts'
+import { type Cli, findModel, findProgram } from './install.ts'
 import { setups } from './setups.ts'
 
 interface Model {
@@ -31,15 +31,12 @@ type Name = Cli | 'claude-sdk'
 
 const answer = 'Hello from the model, several words long.'
 const secret = 'a-thought-of-its-own'
-const model = installModel()
-const programs = [
-  ...clis.map(name => ({ name: name as Name, program: installCli(name) })),
-  { name: 'claude-sdk' as const, program: installSdk() },
-]
-const both = programs.flatMap(one => (['cold', 'warm'] as const).map(way => ({ ...one, way })))
+const model = findModel()
+const name: Name = inject('backend')
+const program = findProgram(name)
 const never = new AbortController().signal
 
-describe.each(both)('the real $name, $way', ({ name, program, way }) => {
+describe.each(['cold', 'warm'] as const)(`the real ${name}, %s`, way => {
   const why = 'why' in model ? model.why : 'why' in program ? program.why : null
   if (why !== null || 'why' in model || 'why' in program) {
     console.log(`NOT RUN: ${name}: ${why}`)
@@ -112,7 +109,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
   })
   afterAll(async () => {
     await pool?.close()
-    await vi.waitFor(() => expect(processesWith(`HOME=${home}`)).toEqual([]), 10_000)
+    await vi.waitFor(() => expect(processesWith(`HOME=${home}`)).toEqual([]), 30_000)
     front?.close()
     await mock?.stop()
     rmSync(home, { recursive: true, force: true, maxRetries: 5 })
@@ -132,9 +129,9 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
     const first = await collect(backend.run(turn({ prompt: 'hello', session: freshSession() }), never))
     const silenceMs = Math.ceil(2 * (performance.now() - began) + 3000)
     const id = first.find(event => event.type === 'started')?.session ?? ''
-    thought = `${secret} `.repeat(Math.ceil((1.5 * silenceMs) / 300))
+    thought = `${secret} `.repeat(Math.ceil((1.25 * silenceMs) / 300))
     const asked = turn({ prompt: 'think it over', session: { id, resume: true } })
-    const patience = { silenceMs, ceilingMs: 140_000 }
+    const patience = { silenceMs, ceilingMs: 10 * silenceMs }
     const events = await collect(watchRun(signal => backend.run(asked, signal), patience, systemClock, never))
     expect(events.at(-1)).toMatchObject({ ok: true, text: answer })
     expect(events.map(({ type }) => type)).toContain('thinking')
@@ -148,7 +145,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
         backend,
         model: turn().model,
         newSessionId: () => crypto.randomUUID(),
-        settings: { workingDir: home, permissionMode: 'bypassPermissions', silenceMs: 120_000, ceilingMs: 140_000 },
+        settings: { workingDir: home, permissionMode: 'bypassPermissions', silenceMs: 200_000, ceilingMs: 300_000 },
         compose: ({ event, received, interrupted }) =>
           composePrompt({
             text: received === 'all' ? '' : wordsOf(event),
@@ -160,19 +157,19 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
       const occurrences = (text: string) => lastSent().split(text).length - 1
       expect(await say(1, 'the first word', 0)).toMatchObject({ type: 'done' })
       trouble = how
-      const ends = [await say(2, 'the second word', 0), await say(2, 'the second word', 1)]
-      trouble = null
+      let end = await say(2, 'the second word', 0)
       // Some CLIs use the partial answer of a broken stream; then there is nothing to retry.
-      if (how === 'refuses') expect(ends).toMatchObject([{ type: 'later' }, { type: 'later' }])
-      const last = ends.at(-1)
-      if (last?.type === 'later') expect(await say(2, 'the second word', 2)).toMatchObject({ type: 'done' })
+      if (how === 'refuses') expect(end).toMatchObject({ type: 'later' })
+      if (end.type === 'later') end = await say(2, 'the second word', 1)
+      if (how === 'refuses') expect(end).toMatchObject({ type: 'later' })
+      trouble = null
+      if (end.type === 'later') expect(await say(2, 'the second word', 2)).toMatchObject({ type: 'done' })
       else expect(await say(3, 'the third word', 0)).toMatchObject({ type: 'done' })
       expect(occurrences('the first word')).toBe(1)
-      // A turn that ended immediately was sent a second time here, unlike in a lane.
-      expect(occurrences('the second word')).toBeOneOf(ends[0]?.type === 'later' ? [1] : [1, 2])
+      expect(occurrences('the second word')).toBe(1)
     },
     // Four turns, each with a start and the CLI's own retries.
-    400_000,
+    900_000,
   )
 
   if (way === 'warm' && (name === 'claude' || name === 'claude-sdk'))

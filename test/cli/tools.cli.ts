@@ -1,11 +1,11 @@
 // The gateway's own tools with each real CLI: the model calls one, and the gateway carries it out.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Client, connect } from '../harness/client.ts'
 import { type Home, makeHome, processesWith, type RunningGateway, startGateway } from '../harness/gateway.ts'
 import { type Front, openFront } from './front.ts'
-import { type Cli, clis, installCli, installModel } from './install.ts'
+import { type Cli, findModel, findProgram } from './install.ts'
 import { setups } from './setups.ts'
 
 interface Request {
@@ -43,10 +43,11 @@ const calls: Record<Cli, (text: string, request: Request) => Call> = {
 }
 
 const answer = 'That was all.'
-const model = installModel()
-const both = clis.flatMap(name => (['cold', 'warm'] as const).map(way => ({ name, way, program: installCli(name) })))
+const model = findModel()
+const name = inject('backend') as Cli
+const program = findProgram(name)
 
-describe.each(both)('the tools of the gateway with the real $name, $way', ({ name, way, program }) => {
+describe.each(['cold', 'warm'] as const)(`the tools of the gateway with the real ${name}, %s`, way => {
   const why = 'why' in model ? model.why : 'why' in program ? program.why : null
   if (why !== null || 'why' in model || 'why' in program) {
     console.log(`NOT RUN: ${name}: ${why}`)
@@ -80,11 +81,10 @@ describe.each(both)('the tools of the gateway with the real $name, $way', ({ nam
   })
   afterAll(async () => {
     await gateway?.stop()
-    const left = processesWith(`HOME=${home.dir}`)
+    await vi.waitFor(() => expect(processesWith(`HOME=${home.dir}`)).toEqual([]), 30_000)
     front?.close()
     await mock?.stop()
     await home?.remove()
-    expect(left).toEqual([])
   })
 
   /** Sends it, and checks all processes meanwhile. */
@@ -115,6 +115,7 @@ describe.each(both)('the tools of the gateway with the real $name, $way', ({ nam
         expect(final).toMatchObject({ ok: true, text: answer })
         const told = await client.next(
           frame => frame.type === 'final' && frame.text === `told ${one.replace(/\d/, '')}`,
+          60_000,
         )
         expect(told.ok).toBe(true)
         // No conversation sees the tools of another.

@@ -6,6 +6,9 @@ import { args, openSession, perform, prepare, say, takeTurn, value } from './sta
 const version = '9.9.9'
 const lost = () => 'Error: Session not found'
 const newId = kind => `${kind}_${crypto.randomUUID()}`
+/** Like those of the real one: what comes later is greater. */
+let messages = 0
+const newMessageId = () => `msg_${Date.now().toString(16)}${String(++messages).padStart(6, '0')}`
 const usage = used => ({ input: used, output: 7, reasoning: 0, cache: { read: 0, write: 0 } })
 const errorOf = (status, text) => ({
   name: 'APIError',
@@ -87,12 +90,12 @@ function serve() {
 
   async function answer(session, { system, parts: [{ text: prompt }] }) {
     const known = running.get(session)?.known ?? find(session).status === 200
-    const turn = { known: true, abort: new AbortController() }
+    const turn = { known: true, abort: new AbortController(), unasked: null, other: running.get(session)?.other }
     running.set(session, turn)
     const about = { sessionID: session }
-    const user = { id: newId('msg'), role: 'user', ...about }
+    const user = { id: newMessageId(), role: 'user', ...about }
     const assistant = { role: 'assistant', providerID: 'x', modelID: 'm', time: { created: 1 }, ...about }
-    const info = { id: newId('msg'), parentID: user.id, ...assistant }
+    const info = { id: newMessageId(), parentID: user.id, ...assistant }
     const parts = []
     let calls = 0
     let part = null
@@ -102,6 +105,24 @@ function serve() {
       info.error = error
       emit('session.error', { ...about, error })
       emit('session.status', { ...about, status: { type: 'idle' } })
+    }
+    /** A turn that nobody asked for, as when a background task reports; returns what ends it. */
+    const beginUnasked = text => {
+      const asked = { id: newMessageId(), role: 'user', ...about }
+      const other = { id: newMessageId(), parentID: asked.id, ...assistant }
+      const words = { id: newId('prt'), messageID: other.id, type: 'text', text: '', ...about }
+      emit('message.updated', { ...about, info: asked })
+      emit('message.updated', { ...about, info: other })
+      update(words)
+      return () => {
+        // The changes that a turn made are added to its prompt afterwards, at any time.
+        emit('message.updated', { ...about, info: { ...asked, summary: { diffs: [] } } })
+        emit('message.updated', { ...about, info: other })
+        emit('message.part.delta', { ...about, messageID: other.id, partID: words.id, field: 'text', delta: text })
+        update({ ...words, text })
+        emit('message.updated', { ...about, info: { ...other, finish: 'stop', time: { created: 1, completed: 2 } } })
+        emit('session.idle', about)
+      }
     }
     const voice = {
       system,
@@ -138,14 +159,9 @@ function serve() {
         })
       },
       // When this turn is over, or before it starts.
-      unasked: text => (turn.begun ? setTimeout(() => voice.tellUnasked(text), 10) : voice.tellUnasked(text)),
-      tellUnasked(text) {
-        const other = { id: newId('msg'), parentID: newId('msg'), ...assistant }
-        emit('message.updated', { ...about, info: { id: other.parentID, role: 'user', ...about } })
-        emit('message.updated', { ...about, info: other })
-        update({ messageID: other.id, type: 'text', text })
-        emit('message.updated', { ...about, info: { ...other, time: { created: 1, completed: 2 } } })
-        emit('session.idle', about)
+      unasked(text) {
+        if (turn.begun) turn.unasked = text
+        else beginUnasked(text)()
       },
       open() {
         calls += 1
@@ -159,6 +175,8 @@ function serve() {
       delta(text) {
         part.text += text
         emit('message.part.delta', { ...about, messageID: info.id, partID: part.id, field: 'text', delta: text })
+        turn.other?.()
+        turn.other = undefined
       },
       tool(phase) {
         const input = { filePath: 'memory.md' }
@@ -188,7 +206,8 @@ function serve() {
     emit('message.updated', { ...about, info })
     emit('session.status', { ...about, status: { type: 'idle' } })
     emit('session.idle', about)
-    running.set(session, { known: true })
+    // It ends at the worst moment: between the words of the next answer.
+    running.set(session, { known: true, other: turn.unasked === null ? undefined : beginUnasked(turn.unasked) })
     return { status: 200, body: { info, parts } }
   }
 

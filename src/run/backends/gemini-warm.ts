@@ -3,6 +3,7 @@ import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { type Dialect, endOf } from '../cli.ts'
 import { createEvents, orAlive, stopped, unlessStopped } from '../events.ts'
 import { thinking, waiting, withSigns } from '../model-connections.ts'
+import type { RunningProcess } from '../process.ts'
 import { createRpc } from '../rpc.ts'
 import { object, string } from '../stdio.ts'
 import type { Host, HostContext } from '../warm.ts'
@@ -33,13 +34,24 @@ export async function openAcp(acp: Acp, host: HostContext): Promise<Host> {
     throw new Error(`gemini --acp did not start: ${(await child.end).stderr.trim() || greeting.message}`)
   }
   const sessions = openSessions(acp, host, rpc, listeners)
+  /** Processes for one turn each. */
+  const beside = new Set<RunningProcess>()
+
+  function keepBeside(turn: Turn, child: RunningProcess): void {
+    beside.add(child)
+    // Two processes with the same session lose history, so the next turn waits until this one has exited.
+    sessions.heldUntil(
+      turn.session?.id ?? '',
+      child.end.then(() => beside.delete(child)),
+    )
+  }
 
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     child.startCounting()
     const preparing = sessions.ready(turn)
     const found = await unlessStopped(preparing, signal, stopped)
     if (found === stopped) void preparing.then(sessions.leave)
-    if (found === alone) return yield* runAlone(acp.alone, host, turn, sessions.heldUntil, signal)
+    if (found === alone) return yield* runAlone(acp.alone, host, turn, keepBeside, signal)
     if (typeof found !== 'string') {
       yield found === gone ? ofEnd(await child.end, false) : found
       return
@@ -70,8 +82,9 @@ export async function openAcp(acp: Acp, host: HostContext): Promise<Host> {
 
   // During a turn it does not exit by itself, and processes started by its tools would be left.
   const close = async () => {
-    child.kill()
-    await child.end
+    const all = [child, ...beside]
+    for (const one of all) one.kill()
+    await Promise.all(all.map(one => one.end))
   }
   return { pid: child.pid, run, close, sessions, kill: child.kill, gone: child.end }
 }
@@ -80,12 +93,11 @@ async function* runAlone(
   dialect: Dialect,
   { dir, inherited, start }: HostContext,
   turn: Turn,
-  heldUntil: (session: string, gone: Promise<unknown>) => void,
+  started: (turn: Turn, child: RunningProcess) => void,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent> {
   const child = start(dialect.arguments(turn, dir), dialect.environment(turn, dir, inherited))
-  // Two processes with the same session lose history, so the next turn waits until this one has exited.
-  heldUntil(turn.session?.id ?? '', child.end)
+  started(turn, child)
   const reader = dialect.read(turn)
   child.send(dialect.input(turn))
   child.endInput()

@@ -7,6 +7,7 @@ import type { AgentEvent, McpServer, Turn } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
 import { createCliBackend } from '../cli.ts'
 import { openPool } from '../pool.ts'
+import { isAlive } from '../process-table.ts'
 import { createTempDirs } from '../temp-dirs.ts'
 import { turnWith } from '../turn.fixture.ts'
 import { gemini } from './gemini.ts'
@@ -211,18 +212,22 @@ test('a session created in this minute is not loaded, which would delete it, but
     scrub: (text: string) => text,
     tempDirs: createTempDirs(join(home, 'runs')),
   }
+  const served = join(home, 'served')
+  const program = `require('node:fs').appendFileSync(${JSON.stringify(served)}, process.pid + ' '); process.stdin.resume()`
+  const server = { name: 'notes', command: process.execPath, args: ['-e', program], env: {} }
+  const servers = () => readFileSync(served, 'utf8').trim().split(' ').map(Number)
   const run = async (way: typeof pool | null, prompt: string, session: Turn['session']) => {
     const events: AgentEvent[] = []
-    const given = turn({ prompt, session })
+    const given = turn({ prompt, session, mcpServers: way ? [server] : [] })
     const backend = createCliBackend(gemini, { ...parts, pool: way })
     for await (const event of backend.run(given, new AbortController().signal)) events.push(event)
     return events.at(-1)
   }
-  const argumentsOf = (prompt: string): string[] => {
+  const begun = (prompt: string): { args: string[]; pid: number; session: string } => {
     const lines = readFileSync(join(home, '.claude-stand-in', 'journal.jsonl'), 'utf8')
       .trim()
       .split('\n')
-    return lines.map(line => JSON.parse(line)).find(entry => entry.prompt === prompt).args
+    return lines.map(line => JSON.parse(line)).find(entry => entry.prompt === prompt)
   }
   const [young, old] = [crypto.randomUUID(), crypto.randomUUID()]
   const chats = join(home, '.gemini', 'tmp', 'space', 'chats')
@@ -234,8 +239,22 @@ test('a session created in this minute is not loaded, which would delete it, but
   for (const id of [young, old]) await run(null, 'one', { id, resume: false })
   expect(await run(pool, 'young', { id: young, resume: true })).toMatchObject({ ok: true, text: 'turn 2: young' })
   expect(await run(pool, 'old', { id: old, resume: true })).toMatchObject({ ok: true, text: 'turn 2: old' })
-  expect(argumentsOf('young')).not.toContain('--acp')
-  expect(argumentsOf('old')).toContain('--acp')
+  expect(begun('young').args).not.toContain('--acp')
+  expect(begun('old').args).toContain('--acp')
+
+  // What the others start meanwhile does not belong to it and does not end with it.
+  const mayLeave = join(home, 'may-leave')
+  const lingering = `still young [[linger:${mayLeave}]]`
+  expect(await run(pool, lingering, { id: young, resume: true })).toMatchObject({ ok: true })
+  expect(await run(pool, 'new', null)).toMatchObject({ ok: true })
+  await expect.poll(() => servers().length).toBe(2)
+  writeFileSync(mayLeave, '')
+  // Waits until the one before is gone.
+  expect(await run(pool, 'young again', { id: young, resume: true })).toMatchObject({ ok: true })
+  expect(begun(lingering).args).not.toContain('--acp')
+  expect(await run(pool, 'new again', { id: begun('new').session, resume: true })).toMatchObject({ ok: true })
+  expect(servers().map(isAlive)).toEqual([true, true])
+  expect(begun('new again')).toMatchObject({ pid: begun('new').pid, args: expect.arrayContaining(['--acp']) })
   await pool.close()
 })
 

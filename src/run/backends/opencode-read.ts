@@ -69,6 +69,8 @@ export interface TurnReader {
 export function readTurn(prompt: string): TurnReader {
   /** The message with the prompt, and those that opencode adds itself, for example after it has compacted a long session. */
   const prompts = new Set<string>()
+  /** The message with the prompt. Ids of messages ascend, so smaller ones are of earlier turns, of which news may still come. */
+  let asked: string | null = null
   let finished = false
   const messages = new Map<string, 'begun' | 'complete'>()
   /** Summaries of long sessions are for the model, not for the user. */
@@ -86,7 +88,7 @@ export function readTurn(prompt: string): TurnReader {
   const isOurs = ({ parentID }: Json) => typeof parentID !== 'string' || prompts.has(parentID)
 
   const messageUpdated = (info: Json): AgentEvent[] => {
-    if (info.role === 'user' && prompts.size > 0 && !finished) prompts.add(string(info.id))
+    if (info.role === 'user' && asked !== null && string(info.id) > asked && !finished) prompts.add(string(info.id))
     if (info.role !== 'assistant' || !isOurs(info)) return []
     finished ||= !['', 'tool-calls', 'unknown'].includes(string(info.finish))
     messages.set(string(info.id), object(info.time).completed ? 'complete' : 'begun')
@@ -114,8 +116,9 @@ export function readTurn(prompt: string): TurnReader {
   }
 
   const partUpdated = (part: Json): AgentEvent[] => {
-    if (prompts.size === 0 && part.type === 'text' && part.text === prompt && !messages.has(string(part.messageID))) {
-      prompts.add(string(part.messageID))
+    if (asked === null && part.type === 'text' && part.text === prompt && !messages.has(string(part.messageID))) {
+      asked = string(part.messageID)
+      prompts.add(asked)
       return [{ type: 'stored' }]
     }
     if (!messages.has(string(part.messageID))) return []

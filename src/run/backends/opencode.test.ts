@@ -117,6 +117,29 @@ describe('the events of a turn', () => {
     expect(reader.answer([{ id: 'd', type: 'text', text: 'four five' }])).toMatchObject({ last: 'four five' })
   })
 
+  test('events of an earlier turn are not used, but what it adds to our turn is', () => {
+    const reader = readTurn('hello')
+    const user = (id: string): Json => ({ type: 'message.updated', properties: { info: { id, role: 'user' } } })
+    const answers = (parentID: string, id: string, text: string) => [
+      message({ id, parentID }),
+      part({ messageID: id, id: `of ${id}`, type: 'text', text: '' }),
+      delta(`of ${id}`, text),
+      message({ id, parentID, time: { completed: 1 } }),
+    ]
+    const events = [
+      user('msg_3'),
+      part({ messageID: 'msg_3', id: 'a', type: 'text', text: 'hello' }),
+      ...answers('msg_3', 'msg_4', 'one'),
+      user('msg_1'),
+      ...answers('msg_1', 'msg_2', 'no'),
+      user('msg_5'),
+      ...answers('msg_5', 'msg_6', 'two'),
+    ].flatMap(event => reader.read(event))
+    expect(told(events)).toBe('one\n\ntwo')
+    expect(reader.isComplete('msg_2')).toBe(false)
+    expect(reader.answer([])).toMatchObject({ text: 'one\n\ntwo' })
+  })
+
   test('a summary for its own use is counted, but not shown', () => {
     const reader = readTurn('hello')
     reader.read(message({ summary: true }))
