@@ -2,6 +2,7 @@
 import { hash as digest } from 'node:crypto'
 import type { LaneKey } from '../base/event.ts'
 import type { ChangeState, MemoryChange } from '../base/memory.ts'
+import { visible } from '../base/scrub.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 import { unified } from './merge.ts'
@@ -149,7 +150,8 @@ export function createChanges(db: Database, clock: Clock): Changes {
 /** As shown to the owner. */
 export function shownChange(change: Change): MemoryChange {
   const { id, at, file, events, lane, person, owner, state } = change
-  return { id, at, file, events, lane, person, owner, state, diff: diffOf(change) }
+  // A name may have been chosen to look like a line of somebody else's.
+  return { id, at, file: visible(file), events, lane, person, owner, state, diff: diffOf(change) }
 }
 
 const diffOf = ({ before, after, aside }: Change): string => {

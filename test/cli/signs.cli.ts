@@ -151,7 +151,7 @@ describe.each(both)('the real $name, $way', ({ name, program, way }) => {
         settings: { workingDir: home, permissionMode: 'bypassPermissions', silenceMs: 120_000, ceilingMs: 140_000 },
         compose: ({ event, received, interrupted }) =>
           composePrompt({
-            text: received === 'all' ? '' : wordsOf(event),
+            text: received === 'all' ? '' : wordsOf(event, '-----mark'),
             received: received !== 'nothing',
             interrupted,
           }),

@@ -86,7 +86,7 @@ test('a heartbeat or a cron job asks the backend with exactly its instruction, a
       async (kind, instruction, systemPrompt) => {
         const { take, asked } = createTestTurns(() => answer('x'), {
           systemPrompt: async () => systemPrompt,
-          compose: ({ event, interrupted }) => composePrompt({ text: wordsOf(event), interrupted }),
+          compose: ({ event, interrupted }) => composePrompt({ text: wordsOf(event, '-----mark'), interrupted }),
         })
         const what = { kind, name: 'x', instruction }
         const item: NewEvent = { key: 'k', lane: `${kind}:x`, what, replyTo: null, source: kind }

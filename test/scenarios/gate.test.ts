@@ -80,10 +80,11 @@ async function inn(env: Record<string, string> = {}) {
     },
     /** Everything that is on disk. */
     onDisk: () => readdirSync(dir).flatMap(file => (/\.db/.test(file) ? readFileSync(join(dir, file), 'latin1') : [])),
-    /** What the agent was told last. */
+    /** What the agent was told last, without the marks around what people wrote. */
     async heard(count = 1) {
       await eventually(`${count} answers`, () => deliveries.length === count)
-      return deliveries.at(-1)?.text.split('You said:\n\n')[1]
+      const prompt = deliveries.at(-1)?.text.split('You said:\n\n')[1]
+      return prompt?.replaceAll(/^(-----[0-9a-f]{20})\n([\s\S]*?)\n\1$/gm, '$2')
     },
     missing() {
       const { received, answered, waiting, running, refused, failed } = gateway.report.status().events

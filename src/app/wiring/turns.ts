@@ -1,5 +1,5 @@
 // One turn: the agent's prompt, the backend that is asked, and the tools it gets.
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { ChatAdapter } from '../../base/chat.ts'
 import type { Emit } from '../../base/signal.ts'
 import { agentOf } from '../../base/subagents.ts'
@@ -11,6 +11,7 @@ import {
   composePrompt,
   type createWorkspace,
   describeSpeaker,
+  markOf,
   recallHistory,
   timeLine,
   wordsOf,
@@ -89,12 +90,13 @@ export function createTurnWiring(parts: TurningParts) {
     equip: equipment.equip,
     hook: parts.hook,
     attend: fileGuard.attend,
-    compose: ({ event, earlier, received, history: messages, resumed, interrupted }) =>
-      composePrompt({
-        text: received === 'all' ? '' : wordsOf(event),
+    compose: ({ event, earlier, received, history: messages, resumed, interrupted }) => {
+      const mark = markOf(randomBytes(10).toString('hex'))
+      return composePrompt({
+        text: received === 'all' ? '' : wordsOf(event, mark),
         received: received !== 'nothing',
         time: timeLine(clock.now(), live.wall),
-        collected: earlier.map(wordsOf),
+        collected: earlier.map(one => wordsOf(one, mark)),
         interrupted,
         note: fileGuard.noteFor(event.lane),
         history: recallHistory(
@@ -105,7 +107,8 @@ export function createTurnWiring(parts: TurningParts) {
           historyHandedOver.characters,
           resumed ? 'since' : 'all',
         ),
-      }),
+      })
+    },
     isCut: ({ id, lane }) => conversationSettings.freshFrom(lane) >= id,
     history: (lane, after) =>
       history.answered(lane, Math.max(after, conversationSettings.freshFrom(lane)), historyHandedOver.messages),
