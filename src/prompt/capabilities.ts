@@ -9,7 +9,7 @@ export interface Surroundings {
 }
 
 /** Our own text, with the preamble, stays under 8 kB however long the tool list is. */
-const toolListRoom = 550
+const toolListRoom = 480
 
 export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings): string =>
   [
