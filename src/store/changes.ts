@@ -33,10 +33,10 @@ export interface Changes {
   /** The content of the files when they were last checked; empty: never checked. */
   known(): ReadonlyMap<string, Version>
   keep(versions: ReadonlyMap<string, Version>): Promise<void>
-  /** Also stores, in the same commit, the current content of the file. */
-  record(change: NewChange, current: Version): Promise<Change>
+  /** Also stores, in the same commit, the current content of the file; null: of a file without a history. */
+  record(change: NewChange, current: Version | null): Promise<Change>
   /** Stores the decision, with the resulting content if it is known. */
-  decide(change: Change, current: Version): Promise<Change>
+  decide(change: Change, current: Version | null): Promise<Change>
   find(id: number): Change | null
   /** The newest change in one of these states. */
   newest(states: readonly ChangeState[]): Change | null
@@ -47,7 +47,7 @@ export interface Changes {
 const mostDecided = 1000
 const mostWaiting = 200
 /** For longer texts only the hash is stored. */
-const longestText = 64 * 1024
+export const longestText = 64 * 1024
 
 /** There was content, but its text was not stored: only its hash. */
 export const isUnkept = ({ text, hash }: Version): boolean => text === null && hash !== ''
@@ -102,7 +102,7 @@ export function createChanges(db: Database, clock: Clock): Changes {
   }
 
   const stored = (version: Version) => [isTooLong(version) ? null : version.text, version.hash] as const
-  const keep = (file: string, { text, hash }: Version) => sql.keep.run(file, text, hash)
+  const keep = (file: string, version: Version | null) => version && sql.keep.run(file, version.text, version.hash)
   const one = (row: unknown): Change | null => (row === undefined ? null : changeOf(row as Row))
 
   return {
@@ -155,6 +155,7 @@ export function shownChange(change: Change): MemoryChange {
 }
 
 const diffOf = ({ before, after, aside }: Change): string => {
+  if (before.text !== null && before.text === after.text) return '(only its permissions)'
   if (!isUnkept(before) && !isUnkept(after)) return unified(before.text ?? '', after.text ?? '')
   return aside === null ? '(too large to be shown)' : `(too large to be shown; the text after it is in ${aside})`
 }

@@ -1,5 +1,5 @@
 // A workspace with a file guard on a real database, and turns that run in it.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { NewEvent } from '../base/event.ts'
@@ -64,7 +64,8 @@ export async function openStage(files: Readonly<Record<string, string>> = {}): P
 }
 
 async function openIn(dir: string, killed: readonly Killed[], survived = false): Promise<Stage> {
-  const db = openDatabase(join(dir, 'test.db'))
+  mkdirSync(join(dir, '.aetheel'), { recursive: true })
+  const db = openDatabase(join(dir, '.aetheel', 'test.db'))
   const problems: string[] = []
   const waits: MemoryChange[] = []
   let now = 1_000_000
@@ -102,6 +103,7 @@ async function openIn(dir: string, killed: readonly Killed[], survived = false):
     },
     write: (file, text) => writeFileSync(join(dir, file), text),
     async restart(running = [], still = false) {
+      fileGuard.tree.close()
       await db.close()
       return openIn(dir, running, still)
     },
@@ -110,7 +112,8 @@ async function openIn(dir: string, killed: readonly Killed[], survived = false):
   return stage
 }
 
-export async function closeStage({ dir, db }: Stage): Promise<void> {
+export async function closeStage({ dir, db, fileGuard }: Stage): Promise<void> {
+  fileGuard.tree.close()
   await db.close()
   rmSync(dir, { recursive: true, force: true })
 }

@@ -2,9 +2,11 @@
 import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
 import type { LaneKey, NewEvent } from '../base/event.ts'
 import type { OwnFiles } from '../base/files.ts'
+import { guestFolder } from '../base/guests.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { MemoryChange, MemoryLog } from '../base/memory.ts'
 import { createSerial } from '../base/serial.ts'
+import { visible } from '../base/scrub.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { type Actor, actorOf, byHand, byNobodyKnown, together } from './actor.ts'
@@ -13,6 +15,10 @@ import { asideNameFor, createGuardedFiles, type Found } from './guarded-files.ts
 import { createLastAlive } from './last-alive.ts'
 import { createMemoryLog, type MemoryEdits } from './memory-log.ts'
 import { createPersonaFiles } from './persona-files.ts'
+import type { TreeLimits } from './tree.ts'
+import { createTreeGuard, type TreeGuard, tooMuchToGuard } from './tree-guard.ts'
+import type { Surroundings } from './tree-places.ts'
+import { isOfTree } from './tree-revert.ts'
 
 export interface FileGuardParts {
   /** The workspace. */
@@ -28,8 +34,20 @@ export interface FileGuardParts {
   notify(change: MemoryChange): void
   /** Removes secrets from what is shown of the configuration files. */
   scrub(text: string): string
-  /** How long after its last sign of life a killed guest's turn is certainly dead. */
+  /** Whether this change of a file gives the agent more power: on an agent's edit it waits for the owner, whoever's turn it was. */
+  widens?(file: string, before: string | null, after: string | null): boolean
+  /** What else the CLIs read; missing: only the workspace is guarded. */
+  readonly around?: Surroundings
+  readonly treeLimits?: TreeLimits
+  /** How long after its last sign of life a killed turn is certainly dead. */
   readonly deadAfterMs?: number
+}
+
+/** Await it at the end of the turn. Never throws. */
+export interface Leave {
+  (): Promise<void>
+  /** Await it before the turn starts. Resolves with why the turn must not run, for people: what it does could not be guarded. */
+  readonly ready: Promise<string | null>
 }
 
 /** An event that was running when the gateway was killed. */
@@ -41,8 +59,8 @@ export interface FileGuard extends MemoryLog, MemoryEdits {
    * `survived`: processes of the killed turns were still running just now.
    */
   begin(killed: readonly Killed[], survived?: boolean): Promise<void>
-  /** Call before a turn starts; await the returned function at its end. Neither throws. */
-  attend(taken: Taken<NewEvent>): () => Promise<void>
+  /** Call before a turn starts. `isHeld`: the turn is behind a wall and can change nothing of what is guarded. */
+  attend(taken: Taken<NewEvent>, isHeld?: boolean): Leave
   /** Finds edits made by hand, unless a turn is running that may have made them. */
   catchUp(): Promise<void>
   /**
@@ -50,6 +68,8 @@ export interface FileGuard extends MemoryLog, MemoryEdits {
    * effect. Anything that takes effect during a turn must ask: at the end of the turn, when the file is restored, it would be too late.
    */
   approved(file: string): string | null | undefined
+  /** For files that the gateway writes itself and that others may write too: what guests do to them, and what it does. */
+  readonly tree: Pick<TreeGuard, 'settle' | 'wrote' | 'isInDoubt' | 'close'>
   /** The files as the owner edits them on the Files page. */
   readonly own: OwnFiles
   /** A note for the agent in the next turn of this lane; returned once. */
@@ -60,11 +80,16 @@ export interface FileGuard extends MemoryLog, MemoryEdits {
 const emptyMemory = '# Memory\n'
 const mostTries = 5
 const mostNotes = 1000
+/** New skills of a guest's turn that are looked at one by one; the others are found as parts of the tree. */
+const mostNewSkills = 20
+const longestNote = 4000
 /** Editors often empty a file before they write it: a file is restored only after it has been unchanged for this long. */
 const steadyMs = 30
 const notKept =
   'is not a text file inside the workspace of at most 4 MB: its changes can be neither recorded nor reverted'
 const never = new AbortController().signal
+/** The values in a diff of a `.env` file. */
+const assigned = /^([+ -]\s*(?:export\s+)?[\w.]+\s*=).*$/gm
 
 export function createFileGuard(parts: FileGuardParts): FileGuard {
   const { changes, clock, emit } = parts
@@ -79,6 +104,16 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   const notes = new Map<LaneKey, string>()
   /** One at a time: each step reads the disk, decides and writes. */
   const inOrder = createSerial()
+
+  const tree = createTreeGuard({
+    ...parts,
+    around: parts.around ?? { home: null, cwd: null },
+    ...(parts.treeLimits && { limits: parts.treeLimits }),
+    isNamed: file => (files.isFixed(file) || known.has(file)) && !isUnkept(currentIn(file)),
+    folderOf: ({ person }) => guestFolder(person),
+    waits: change => parts.notify(shown(change)),
+    noteTo,
+  })
 
   function trouble(file: string, why: string): void {
     if (reported.get(file) === why) return
@@ -101,7 +136,12 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
 
   /** The files that differ from their accepted content. Synchronous: only turns that are running now can have changed them. */
   function changed(): readonly { readonly file: string; readonly now: Found; readonly actors: ReadonlySet<Actor> }[] {
-    return [...new Set([...files.names(), ...known.keys()])].flatMap(file => {
+    const names = files.names()
+    const isNew = (file: string) => !known.has(file) && !files.isFixed(file)
+    const crowd = [...present].some(({ owner }) => !owner) ? names.filter(isNew).slice(mostNewSkills) : []
+    const left = new Set(crowd)
+    return [...new Set([...names, ...known.keys()])].flatMap(file => {
+      if (left.has(file)) return []
       const now = files.look(file)
       if (now.what === 'unreadable') trouble(file, now.why)
       else if (now.hash === currentIn(file).hash) {
@@ -118,7 +158,8 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     const work = changed().map(({ file, now, actors }) => {
       const before = currentIn(file)
       const by = actorFor(file, before, now, actors)
-      if (!by.owner || (isConfigFile(file) && by !== byHand)) return inOrder(() => settle(file))
+      if (!by.owner || (by !== byHand && (isConfigFile(file) || widens(file, before, now))))
+        return inOrder(() => settle(file))
       known.set(file, now)
       dealtWith(file)
       return inOrder(() => recordMade(file, before, now, by))
@@ -151,9 +192,13 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   function deal(file: string, before: Version, now: Found, actors: ReadonlySet<Actor>): Promise<boolean> {
     const by = actorFor(file, before, now, actors)
     if (!by.owner) return holdBack(file, before, now, by, actors)
-    if (!isConfigFile(file) || by === byHand) return adopt(file, before, now, by)
-    return admitConfig(file, before, now, by, actors)
+    if (by === byHand) return adopt(file, before, now, by)
+    if (isConfigFile(file)) return admitConfig(file, before, now, by, actors)
+    return widens(file, before, now) ? holdBack(file, before, now, by, actors) : adopt(file, before, now, by)
   }
+
+  const widens = (file: string, before: Version, now: Version): boolean =>
+    parts.widens?.(file, before.text, now.text) ?? false
 
   const actorFor = (file: string, before: Version, now: Version, actors: ReadonlySet<Actor>): Actor => {
     const isOurs = file === 'memory.md' && before.hash === '' && now.text === emptyMemory
@@ -201,6 +246,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     const why = isUnkept(before) ? null : await configTrouble(file, now)
     if (!isStill(file, now)) return false
     if (why === null) {
+      if (widens(file, before, now)) return holdBack(file, before, now, by, actors)
       await adopt(file, before, now, by)
       await parts.configChanged()
       return true
@@ -219,7 +265,9 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     await clock.sleep(steadyMs, never)
     if (!isStill(file, now)) return false
     if (isUnkept(before)) {
-      emit({ type: 'workspace-trouble', file, why: `was changed in a guest's turn and ${notKept}` })
+      // Left to the tree, which can restore what is not text.
+      if (!by.owner) return true
+      emit({ type: 'workspace-trouble', file, why: `was changed by the agent and ${notKept}` })
       return adopt(file, before, now, by)
     }
     const change = await wait(file, before, now, by)
@@ -251,13 +299,16 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     for (const { lane } of actors) {
       if (lane === null || (notes.size >= mostNotes && !notes.has(lane))) continue
       const earlier = notes.get(lane)
-      notes.set(lane, `${earlier === undefined ? '' : `${earlier}\n`}[Gateway: ${text}]`)
+      if ((earlier?.length ?? 0) > longestNote) continue
+      notes.set(lane, `${earlier === undefined ? '' : `${earlier}\n`}[Gateway: ${visible(text)}]`)
     }
   }
 
   function shown(change: Change): MemoryChange {
     const whole = shownChange(change)
-    return isConfigFile(change.file) ? { ...whole, diff: parts.scrub(whole.diff) } : whole
+    if (!isConfigFile(change.file) && !isOfTree(change)) return whole
+    const diff = /(?:^|\/)\.env[^/]*$/.test(change.file) ? whole.diff.replace(assigned, '$1…') : whole.diff
+    return { ...whole, diff: parts.scrub(diff) }
   }
 
   async function catchUp(): Promise<void> {
@@ -270,29 +321,55 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
       trouble('the workspace', `was changed, and the change could not be recorded yet (${String(error)})`),
     )
 
-  function attend(taken: Taken<NewEvent>): () => Promise<void> {
+  function attend(taken: Taken<NewEvent>, isHeld = false): Leave {
     const turn = actorOf(taken)
+    if (isHeld) return Object.assign(async () => undefined, { ready: Promise.resolve(null) })
     // Separates earlier edits by hand from those of this turn. While other turns run this is impossible.
     if (present.size === 0) void lookAroundSafely()
+    const others = [...present]
     present.add(turn)
-    const watched = turn.owner ? null : alive.watch()
-    return () => {
-      const dealt = lookAroundSafely().finally(() => watched?.())
+    const watched = alive.watch()
+    const ready = inOrder(() => tree.enter(turn, others, false)).then(
+      why => (why === null ? null : tooMuchToGuard(why)),
+      (error: unknown) => {
+        trouble('the workspace', `cannot be guarded (${String(error)})`)
+        return turn.owner ? null : tooMuchToGuard('could not be read')
+      },
+    )
+    const leave = () => {
+      const actors = [...present]
+      const dealt = lookAroundSafely()
+        .then(() => inOrder(() => tree.leave(turn, actors)))
+        .then(lookAtUnkept)
+        .catch((error: unknown) => trouble('the workspace', `could not be restored (${String(error)})`))
+        .finally(watched)
       // The turn stays a suspect for unhandled changes, but not for later ones.
       present.delete(turn)
       return dealt
     }
+    return Object.assign(leave, { ready })
+  }
+
+  /** What the tree has restored is a new file with the same content. */
+  function lookAtUnkept(): void {
+    for (const [file, version] of known) {
+      const now = isUnkept(version) ? files.look(file) : null
+      if (now !== null && now.what === 'other') known.set(file, now)
+    }
   }
 
   /** Who may have changed a file that is not as it was before the kill? */
-  function suspects(killed: readonly Killed[], survived: boolean): (file: string) => readonly Actor[] {
+  function suspects(killed: readonly Killed[], survived: boolean): (file: string, isPower: boolean) => readonly Actor[] {
     const actors = killed.map(actorOf)
-    if (actors.every(({ owner }) => owner)) return () => actors
+    const areOwners = actors.every(({ owner }) => owner)
     const momentOf = alive.afterKill()
-    return file => {
+    return (file, isPower) => {
+      if (areOwners && !isPower) return actors
       const moment = survived ? 'unclear' : momentOf(file)
       if (moment === 'after') return []
-      return moment === 'during' ? actors : [byNobodyKnown]
+      if (moment === 'during') return actors
+      // An owner who mends the configuration after a crash must not have to wait for their own approval.
+      return areOwners ? [] : [byNobodyKnown]
     }
   }
 
@@ -310,7 +387,8 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
         if (now.what !== 'unreadable') first.set(file, now)
         if (now.what === 'other') emit({ type: 'workspace-trouble', file, why: notKept })
       }
-      blame(file, suspectsOf(file))
+      const now = was && parts.widens ? files.look(file) : null
+      blame(file, suspectsOf(file, was !== undefined && now?.what === 'text' && widens(file, was, now)))
     }
     for (const [file, version] of first) known.set(file, version)
     if (first.size > 0) await changes.keep(first)
@@ -320,17 +398,27 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
       if (again) blame(file, [again])
       await settle(file)
     }
+    await tree.begin(killed.length === 0 ? null : path => suspectsOf(path, true))
   }
 
   const inDoubt = (file: string): boolean =>
     [...present, ...(blamed.get(file) ?? [])].some(({ owner }) => !owner) && !isUnkept(currentIn(file))
 
+  /** Whatever a running turn has written there, it has no more power than before. */
+  function approved(file: string): string | null | undefined {
+    if (inDoubt(file)) return currentIn(file).text
+    if (present.size === 0 || !parts.widens || isUnkept(currentIn(file))) return undefined
+    const now = files.look(file)
+    return now.what !== 'unreadable' && widens(file, currentIn(file), now) ? currentIn(file).text : undefined
+  }
+
   return {
-    ...createMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown }),
+    ...createMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown, tree }),
+    tree: { ...tree, settle: file => inOrder(() => tree.settle(file)) },
     own: createPersonaFiles({ dir: parts.dir, files, changes, known, currentIn, inDoubt, settle, inOrder, shown }),
     attend,
     catchUp: () => inOrder(catchUp),
-    approved: file => (inDoubt(file) ? currentIn(file).text : undefined),
+    approved,
     noteFor(lane) {
       const note = notes.get(lane) ?? null
       notes.delete(lane)

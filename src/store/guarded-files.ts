@@ -31,6 +31,8 @@ export interface Found extends Version {
 export type Look = Found | { readonly what: 'unreadable'; readonly why: string }
 
 export interface GuardedFiles {
+  /** One of those that are guarded even if they do not exist. */
+  isFixed(file: string): boolean
   /** Relative to the workspace, including files that do not exist. */
   names(): readonly string[]
   /**
@@ -67,7 +69,6 @@ const fixed = [
   ...['AGENTS.md', 'GEMINI.md', 'CLAUDE.local.md', '.mcp.json', '.claude/settings.json', '.claude/settings.local.json'],
   ...['.gemini/settings.json', '.codex/config.toml', 'opencode.json'],
 ]
-const mostSkills = 500
 const largest = 4 * 1024 * 1024
 /** File system clocks are coarse: a second change within this time can leave the same timestamps. */
 const unsureMs = 2000
@@ -93,7 +94,7 @@ export function createGuardedFiles(dir: string): GuardedFiles {
   function skills(): readonly string[] {
     try {
       const folders = readdirSync(join(dir, 'skills'), { withFileTypes: true }).filter(one => !one.isFile())
-      return folders.slice(0, mostSkills).map(({ name }) => `skills/${name}/SKILL.md`)
+      return folders.map(({ name }) => `skills/${name}/SKILL.md`)
     } catch {
       return [] // no folder, no skills
     }
@@ -197,6 +198,7 @@ export function createGuardedFiles(dir: string): GuardedFiles {
   const roomFor = (aside: string) => mkdir(dirname(join(dir, aside)), { recursive: true, mode: 0o700 })
 
   return {
+    isFixed: file => fixed.includes(file),
     names,
     look,
     replace,

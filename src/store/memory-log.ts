@@ -8,6 +8,8 @@ import { absent, type Change, type Changes, isUnkept, type Version, versionOf } 
 import type { Found, GuardedFiles } from './guarded-files.ts'
 import { asItem, type Forgotten, hasItem, longestItem, withItem, withoutItems } from './memory-items.ts'
 import { merge } from './merge.ts'
+import type { TreeGuard } from './tree-guard.ts'
+import { isOfTree } from './tree-revert.ts'
 
 /** Maps the current text to the new text; null: no file. Undefined: not possible. */
 export type Edit = (text: string | null) => string | null | undefined
@@ -27,6 +29,7 @@ export interface MemoryLogParts {
   catchUp(): Promise<void>
   wait(file: string, before: Version, after: Found, by: Actor): Promise<Change>
   shown(change: Change): MemoryChange
+  readonly tree: Pick<TreeGuard, 'apply'>
   checkConfig(file: ConfigFileName, text: string): Promise<string | null>
   configChanged(): void | Promise<void>
 }
@@ -83,6 +86,7 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
   }
 
   async function decide(change: Change, state: 'approved' | 'undone', from: Version, to: Version) {
+    if (isOfTree(change)) return decideTree(change, state, from, to)
     const merging = editBetween(from, to, currentIn(change.file))
     if (!merging) return refused(`Change ${change.id} is too large to be merged; edit ${change.file} by hand.`)
     const applied = await apply(change.file, merging)
@@ -93,6 +97,15 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
     const result = { ok: true, change: shown(await changes.decide(decided, after)) } as const
     if (state === 'approved' && change.aside !== null) await files.dropAside(change.aside)
     return result
+  }
+
+  async function decideTree(change: Change, state: 'approved' | 'undone', from: Version, to: Version) {
+    const why = parts.tree.apply(change, from, to)
+    if (why !== undefined) return refused(why)
+    const decided = await changes.decide({ ...change, state, aside: null }, null)
+    // It may be a `.env` that the configuration reads.
+    await parts.configChanged()
+    return { ok: true, change: shown(decided) } as const
   }
 
   async function undo(id: number | null): Promise<ChangeResult> {
@@ -123,7 +136,8 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
     const change = changes.find(id)
     if (!change) return refused(unknown(id))
     if (change.state !== 'waiting') return refused(notWaiting(change))
-    const denied = await changes.decide({ ...change, state: 'denied' }, currentIn(change.file))
+    const current = isOfTree(change) ? null : currentIn(change.file)
+    const denied = await changes.decide({ ...change, state: 'denied' }, current)
     if (change.aside !== null) await files.dropAside(change.aside)
     return { ok: true, change: shown(denied) }
   }
