@@ -5,8 +5,8 @@ import type { OwnFiles } from '../base/files.ts'
 import { guestFolder } from '../base/guests.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { MemoryChange, MemoryLog } from '../base/memory.ts'
-import { createSerial } from '../base/serial.ts'
 import { visible } from '../base/scrub.ts'
+import { createSerial } from '../base/serial.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { type Actor, actorOf, byHand, byNobodyKnown, together } from './actor.ts'
@@ -338,14 +338,20 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     )
     const leave = () => {
       const actors = [...present]
-      const dealt = lookAroundSafely()
+      const look = () => {
+        const looked = lookAroundSafely()
+        // The turn stays a suspect for unhandled changes, but not for later ones.
+        present.delete(turn)
+        return looked
+      }
+      // Otherwise a file would be restored through the link that a guest has put in its place.
+      const swapped = tree.swapped(turn, new Set([...files.names(), ...known.keys()]))
+      const looked = swapped.length === 0 ? look() : inOrder(() => tree.putBack(swapped, actors)).then(look, look)
+      return looked
         .then(() => inOrder(() => tree.leave(turn, actors)))
         .then(lookAtUnkept)
         .catch((error: unknown) => trouble('the workspace', `could not be restored (${String(error)})`))
         .finally(watched)
-      // The turn stays a suspect for unhandled changes, but not for later ones.
-      present.delete(turn)
-      return dealt
     }
     return Object.assign(leave, { ready })
   }
@@ -359,7 +365,10 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   }
 
   /** Who may have changed a file that is not as it was before the kill? */
-  function suspects(killed: readonly Killed[], survived: boolean): (file: string, isPower: boolean) => readonly Actor[] {
+  function suspects(
+    killed: readonly Killed[],
+    survived: boolean,
+  ): (file: string, isPower: boolean) => readonly Actor[] {
     const actors = killed.map(actorOf)
     const areOwners = actors.every(({ owner }) => owner)
     const momentOf = alive.afterKill()

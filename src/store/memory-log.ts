@@ -123,7 +123,7 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
     const change = changes.find(id)
     if (!change) return refused(unknown(id))
     if (change.state !== 'waiting') return refused(notWaiting(change))
-    return decide(change, 'approved', change.before, await whole(change))
+    return decide(change, 'approved', change.before, isOfTree(change) ? change.after : await whole(change))
   }
 
   async function whole({ after, aside }: Change): Promise<Version> {

@@ -4,7 +4,7 @@ import type { Clock } from '../base/time.ts'
 import { type Actor, together } from './actor.ts'
 import type { Change, Changes, Version } from './changes.ts'
 import { createTree, type Difference, type Tree, type TreeLimits } from './tree.ts'
-import { asText, contentOf, examine, pathsIn } from './tree-entries.ts'
+import { asText, contentOf, examine, fromText, pathsIn } from './tree-entries.ts'
 import type { Surroundings } from './tree-places.ts'
 import { createRevert, type Revert } from './tree-revert.ts'
 
@@ -29,6 +29,10 @@ export interface TreeGuard {
   begin(suspectsOf: ((path: string) => readonly Actor[]) | null): Promise<void>
   /** Before a turn. `others`: the turns that run already. Returns why a turn must not run: it could not be guarded. */
   enter(turn: Actor, others: readonly Actor[], isHeld: boolean): Promise<string | null>
+  /** The files that are links now and were not before a guest's turn, or the other way round. */
+  swapped(turn: Actor, files: Iterable<string>): readonly Difference[]
+  /** Puts them back, and leaves it to the owner to approve the changes. */
+  putBack(found: readonly Difference[], actors: readonly Actor[]): Promise<void>
   /** After a turn. `actors`: who may have made a change. */
   leave(turn: Actor, actors: readonly Actor[]): Promise<void>
   /** Before the gateway reads or writes a file on behalf of somebody else than a guest: without what a guest made of it. */
@@ -113,7 +117,9 @@ export function createTreeGuard(parts: TreeGuardParts): TreeGuard {
     // Without turns that were killed, and without an earlier state, there is nobody to suspect.
     if (suspectsOf === null || base.entries.size === 0) await tree.accept('power')
     else {
-      const judged = (await tree.differences(base.isActive() ? 'all' : 'power')).flatMap(one => judge(tree, one, suspectsOf))
+      const judged = (await tree.differences(base.isActive() ? 'all' : 'power')).flatMap(one =>
+        judge(tree, one, suspectsOf),
+      )
       for (const { one } of judged.filter(({ actors }) => actors.length === 0)) tree.acceptPath(one.path)
       const held = Map.groupBy(
         judged.filter(({ actors }) => actors.length > 0),
@@ -121,29 +127,47 @@ export function createTreeGuard(parts: TreeGuardParts): TreeGuard {
       )
       for (const group of held.values()) {
         const [first] = group
-        if (first) await putBack(group.map(({ one }) => one), together(first.actors), first.actors)
+        if (first)
+          await putBack(
+            group.map(({ one }) => one),
+            together(first.actors),
+            first.actors,
+          )
       }
     }
     base.setActive(false)
+  }
+
+  function* swapped(turn: Actor, files: Iterable<string>): Generator<Difference> {
+    if (!opened || !walkers.has(turn)) return
+    const { places, base } = opened.tree
+    for (const file of files) {
+      const path = places.pathOf(fromText(file))
+      const [was = null, now] = [base.entries.get(path), examine(path)]
+      const isLink = now?.kind === 'link'
+      if (isLink !== (was?.kind === 'link') || (isLink && now.target !== was?.target)) yield { path, was, now }
+    }
   }
 
   return {
     begin,
     enter,
     leave,
+    swapped: (turn, files) => [...swapped(turn, files)],
+    putBack: (found, actors) => putBack(found, together(actors), actors),
     async settle(file) {
       if (walkers.size === 0) return
       const { tree } = open()
-      const found = tree.differenceAt(tree.places.pathOf(file))
+      const found = tree.differenceAt(tree.places.pathOf(fromText(file)))
       if (found) await putBack([found], together([...walkers]), [...walkers])
     },
     wrote(file) {
-      if (opened && walkers.size > 0) opened.tree.acceptPath(opened.tree.places.pathOf(file))
+      if (opened && walkers.size > 0) opened.tree.acceptPath(opened.tree.places.pathOf(fromText(file)))
     },
     isInDoubt(file) {
       if (!opened || walkers.size === 0) return false
       const { tree } = opened
-      return tree.differenceAt(tree.places.pathOf(file)) !== null
+      return tree.differenceAt(tree.places.pathOf(fromText(file))) !== null
     },
     apply: (change, from, to) => open().revert.apply(change, from, to),
     close() {

@@ -1,7 +1,7 @@
 // Which paths are guarded: the whole workspace, and what the CLIs read as instructions, code or configuration above it and in the home
 // folder. What widens the agent's power is guarded in every turn, the rest while a guest's turn runs.
 import { dirname } from 'node:path'
-import { fromText, pathsIn } from './tree-entries.ts'
+import { examine, fromText, pathsIn } from './tree-entries.ts'
 
 export type Reach = 'power' | 'all'
 
@@ -26,7 +26,15 @@ export interface Places {
 }
 
 /** Rewritten by the gateway while turns run. */
-const own = ['.aetheel', 'messages', 'conversations', 'files/in', 'ipc/calls', 'ipc/outbound/sent', 'ipc/outbound/failed']
+const own = [
+  '.aetheel',
+  'messages',
+  'conversations',
+  'files/in',
+  'ipc/calls',
+  'ipc/outbound/sent',
+  'ipc/outbound/failed',
+]
 const frames = ['guests', 'files', 'ipc', 'ipc/outbound']
 const ownFile =
   /^(?:sessions\.json|activity-log\.json(?:\.damaged)?|(?:brain|tasks|content-items)\.json\.(?:lost|lost-before|broken)[^/]*|(?:bot-)?config\.json\.refused)$/
@@ -39,7 +47,16 @@ const projectPower = [
 ]
 const projectTrees = ['.opencode', '.codex', '.gemini', '.pi']
 const projectRules = [
-  ...['CLAUDE.md', 'CLAUDE.local.md', 'AGENTS.md', 'AGENTS.override.md', 'GEMINI.md', '.agents', '.git/hooks', '.git/config'],
+  ...[
+    'CLAUDE.md',
+    'CLAUDE.local.md',
+    'AGENTS.md',
+    'AGENTS.override.md',
+    'GEMINI.md',
+    '.agents',
+    '.git/hooks',
+    '.git/config',
+  ],
   ...['CLAUDE.md', 'rules', 'agents', 'commands', 'skills', 'output-styles'].map(name => `.claude/${name}`),
 ]
 const opencode = ['opencode.json', 'opencode.jsonc', 'config.json', 'plugin', 'plugins', 'tool', 'tools']
@@ -58,8 +75,27 @@ const homeRules = [
     name => `.config/opencode/${name}`,
   ),
   ...['AGENTS.md', 'SYSTEM.md', 'APPEND_SYSTEM.md', 'prompts', 'skills'].map(name => `.pi/agent/${name}`),
-  ...['.agents', '.gitconfig', '.config/git', '.npmrc', '.profile', '.bashrc', '.bash_profile', '.bash_login', '.bash_logout'],
-  ...['.zshrc', '.zshenv', '.zprofile', '.zlogin', '.ssh/config', '.ssh/rc', '.ssh/authorized_keys', '.ssh/environment'],
+  ...[
+    '.agents',
+    '.gitconfig',
+    '.config/git',
+    '.npmrc',
+    '.profile',
+    '.bashrc',
+    '.bash_profile',
+    '.bash_login',
+    '.bash_logout',
+  ],
+  ...[
+    '.zshrc',
+    '.zshenv',
+    '.zprofile',
+    '.zlogin',
+    '.ssh/config',
+    '.ssh/rc',
+    '.ssh/authorized_keys',
+    '.ssh/environment',
+  ],
   ...['.config/systemd/user', '.config/autostart', '.config/fish'],
 ]
 /** The CLIs install into these by themselves. */
@@ -113,7 +149,8 @@ export function createPlaces(
     isSkipped(path, reach) {
       const file = inside(path)
       if (file === null) return path !== root && installed.test(path)
-      if (path.endsWith(draft) || isNamed(file)) return true
+      // The file guard looks through a link, at its content; that it is one is seen here.
+      if (path.endsWith(draft) || (isNamed(file) && examine(path)?.kind !== 'link')) return true
       if (reach === 'power' && installed.test(path)) return true
       if (file === '.aetheel/token') return false
       return ownFile.test(file) || isIn(file, own) || isFree(file)

@@ -158,7 +158,8 @@ export function createRevert({ dir, tree, changes, emit, now, waits }: RevertPar
   /** Whole or not at all, and never through a link in place of a folder on the way. */
   function replaceBy(path: string, make: (draft: Buffer) => void): void {
     const folder = dirname(path)
-    if (fromText(realpathSync(onDisk(folder))) !== folder && !isValid(folder)) throw new Error('its folder was replaced')
+    if (fromText(realpathSync(onDisk(folder))) !== folder && !isValid(folder))
+      throw new Error('its folder was replaced')
     const draft = onDisk(`${path}.${process.pid}.tmp`)
     rmSync(draft, { force: true, recursive: true })
     try {
