@@ -17,7 +17,15 @@ import { createBudget } from '../intake/index.ts'
 import { createSkillsAdmin, createWorkspace } from '../prompt/index.ts'
 import { createRoutes, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
 import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
-import { byHand, createLogReader, createSessionsAdmin, type Database, lossNote, sweepDrafts } from '../store/index.ts'
+import {
+  byHand,
+  createLogReader,
+  createSessionsAdmin,
+  type Database,
+  lossNote,
+  type Surroundings,
+  sweepDrafts,
+} from '../store/index.ts'
 import { createStatus } from '../ui/index.ts'
 import { logSignal } from './log.ts'
 import { ownerlessChats } from './ownerless.ts'
@@ -50,6 +58,8 @@ export interface BuildParts {
   ready(): boolean
   /** The value of an environment variable. */
   variable(name: string): string | null
+  /** Where the CLIs, and the gateway itself, find files outside of the workspace. */
+  readonly around: Surroundings
   /** The gateway's own URL; known once it listens. */
   url(): string
 }
@@ -116,7 +126,7 @@ export async function buildGateway(parts: BuildParts) {
     rules: () => live.current().budget,
     spent: () => usage.spentSince(today()),
   })
-  const memoryWiring = createMemoryWiring({ live, db, clock, emit, scrub, notify })
+  const memoryWiring = createMemoryWiring({ live, db, clock, emit, scrub, notify, around: parts.around })
   listeners.push(memoryWiring.listen)
   const triggers = createTriggers({
     ...{ live, db, clock, emit, inbox, outbox, chats, budget, placeOf },

@@ -110,6 +110,7 @@ export async function openGateway(
       log,
       version,
       scrub,
+      around: { home: loaded.environment.HOME || homedir(), cwd: process.cwd() },
       ready: () => ready,
       variable: name => loaded.environment[name] ?? null,
       url: () => url,

@@ -2,6 +2,7 @@
 
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigTexts } from '../base/config-files.ts'
 import type { Jobs } from '../base/jobs.ts'
@@ -30,6 +31,7 @@ import {
 import { databaseFile, stateDir } from './state-folder.ts'
 import { systemClock as clock } from './system-clock.ts'
 import { chatNames } from './wiring/chat-names.ts'
+import { widens } from './wiring/power.ts'
 
 type Ready = Extract<Loaded, { ok: true }>
 
@@ -139,6 +141,8 @@ export const storedMemory = (
       configChanged: () => undefined,
       notify: () => undefined,
       scrub: scrubber(secrets),
+      around: { home: process.env.HOME || homedir(), cwd: process.cwd() },
+      widens,
     })
     const begun = once(async () => {
       const queueStore = createQueueStore(db, clock)
@@ -153,5 +157,8 @@ export const storedMemory = (
       approve: id => begun().then(() => fileGuard.approve(id)),
       deny: id => begun().then(() => fileGuard.deny(id)),
     }
-    return { admin: { search: search.search, sync: search.sync, ...log }, leave: search.close }
+    return {
+      admin: { search: search.search, sync: search.sync, ...log },
+      leave: () => search.close().then(fileGuard.tree.close),
+    }
   })

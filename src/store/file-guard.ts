@@ -1,88 +1,30 @@
 // The file guard: records who changed the files that define the agent, and reverts changes made on behalf of anybody but the owner.
 import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
-import type { LaneKey, NewEvent } from '../base/event.ts'
-import type { OwnFiles } from '../base/files.ts'
+import type { NewEvent } from '../base/event.ts'
 import { guestFolder } from '../base/guests.ts'
 import type { Taken } from '../base/lanes.ts'
-import type { MemoryChange, MemoryLog } from '../base/memory.ts'
+import type { MemoryChange } from '../base/memory.ts'
 import { visible } from '../base/scrub.ts'
 import { createSerial } from '../base/serial.ts'
-import type { Emit } from '../base/signal.ts'
-import type { Clock } from '../base/time.ts'
-import { type Actor, actorOf, byHand, byNobodyKnown, together } from './actor.ts'
-import { absent, type Change, type Changes, isTooLong, isUnkept, shownChange, type Version } from './changes.ts'
+import { type Actor, actorOf, byHand, together } from './actor.ts'
+import { absent, type Change, isTooLong, isUnkept, shownChange, type Version } from './changes.ts'
+import type { FileGuard, FileGuardParts, Killed, Leave } from './file-guard-parts.ts'
 import { asideNameFor, createGuardedFiles, type Found } from './guarded-files.ts'
 import { createLastAlive } from './last-alive.ts'
-import { createMemoryLog, type MemoryEdits } from './memory-log.ts'
+import { createMemoryLog } from './memory-log.ts'
 import { createPersonaFiles } from './persona-files.ts'
-import type { TreeLimits } from './tree.ts'
-import { createTreeGuard, type TreeGuard, tooMuchToGuard } from './tree-guard.ts'
-import type { Surroundings } from './tree-places.ts'
+import { createSuspects } from './suspects.ts'
+import { createTreeGuard, tooMuchToGuard } from './tree-guard.ts'
 import { isOfTree } from './tree-revert.ts'
+import { createTurnNotes } from './turn-notes.ts'
 
-export interface FileGuardParts {
-  /** The workspace. */
-  readonly dir: string
-  readonly changes: Changes
-  readonly clock: Clock
-  readonly emit: Emit
-  /** What is wrong with a configuration file that has this text; null: nothing. */
-  checkConfig(file: ConfigFileName, text: string): Promise<string | null>
-  /** A configuration file has changed, and it loads. */
-  configChanged(): void | Promise<void>
-  /** A change now waits for the owner. Without events: it may be the owner's own edit, made around the time the gateway was killed. */
-  notify(change: MemoryChange): void
-  /** Removes secrets from what is shown of the configuration files. */
-  scrub(text: string): string
-  /** Whether this change of a file gives the agent more power: on an agent's edit it waits for the owner, whoever's turn it was. */
-  widens?(file: string, before: string | null, after: string | null): boolean
-  /** What else the CLIs read; missing: only the workspace is guarded. */
-  readonly around?: Surroundings
-  readonly treeLimits?: TreeLimits
-  /** How long after its last sign of life a killed turn is certainly dead. */
-  readonly deadAfterMs?: number
-}
-
-/** Await it at the end of the turn. Never throws. */
-export interface Leave {
-  (): Promise<void>
-  /** Await it before the turn starts. Resolves with why the turn must not run, for people: what it does could not be guarded. */
-  readonly ready: Promise<string | null>
-}
-
-/** An event that was running when the gateway was killed. */
-export type Killed = Pick<Taken<NewEvent>, 'id' | 'item'>
-
-export interface FileGuard extends MemoryLog, MemoryEdits {
-  /**
-   * Call once, after missing files were created and before the first turn: finds changes made while the gateway was not running.
-   * `survived`: processes of the killed turns were still running just now.
-   */
-  begin(killed: readonly Killed[], survived?: boolean): Promise<void>
-  /** Call before a turn starts. `isHeld`: the turn is behind a wall and can change nothing of what is guarded. */
-  attend(taken: Taken<NewEvent>, isHeld?: boolean): Leave
-  /** Finds edits made by hand, unless a turn is running that may have made them. */
-  catchUp(): Promise<void>
-  /**
-   * The text in effect if a guest may have just changed the file: without that change; null: no file. Undefined: the text on disk is in
-   * effect. Anything that takes effect during a turn must ask: at the end of the turn, when the file is restored, it would be too late.
-   */
-  approved(file: string): string | null | undefined
-  /** For files that the gateway writes itself and that others may write too: what guests do to them, and what it does. */
-  readonly tree: Pick<TreeGuard, 'settle' | 'wrote' | 'isInDoubt' | 'close'>
-  /** The files as the owner edits them on the Files page. */
-  readonly own: OwnFiles
-  /** A note for the agent in the next turn of this lane; returned once. */
-  noteFor(lane: LaneKey): string | null
-}
+export type { FileGuard, Killed } from './file-guard-parts.ts'
 
 /** What the workspace creates if memory.md is missing, also in the middle of a turn. */
 const emptyMemory = '# Memory\n'
 const mostTries = 5
-const mostNotes = 1000
 /** New skills of a guest's turn that are looked at one by one; the others are found as parts of the tree. */
 const mostNewSkills = 20
-const longestNote = 4000
 /** Editors often empty a file before they write it: a file is restored only after it has been unchanged for this long. */
 const steadyMs = 30
 const notKept =
@@ -101,7 +43,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   /** Who may have made a change that is not handled yet. */
   const blamed = new Map<string, ReadonlySet<Actor>>()
   const reported = new Map<string, string>()
-  const notes = new Map<LaneKey, string>()
+  const { noteTo, noteFor } = createTurnNotes()
   /** One at a time: each step reads the disk, decides and writes. */
   const inOrder = createSerial()
 
@@ -198,7 +140,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   }
 
   const widens = (file: string, before: Version, now: Version): boolean =>
-    parts.widens?.(file, before.text, now.text) ?? false
+    files.isPower(file) || (parts.widens?.(file, before.text, now.text) ?? false)
 
   const actorFor = (file: string, before: Version, now: Version, actors: ReadonlySet<Actor>): Actor => {
     const isOurs = file === 'memory.md' && before.hash === '' && now.text === emptyMemory
@@ -274,7 +216,10 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     if (!(await putBack(file, before, now, change.aside))) return false
     // The restored file loads; after a kill the gateway was started with the changed one.
     if (isConfigFile(file)) await parts.configChanged()
-    noteTo(actors, `your change to ${file} was reverted and waits for your owner's approval (change ${change.id}).`)
+    noteTo(
+      actors,
+      `your change to ${visible(file)} was reverted and waits for your owner's approval (change ${change.id}).`,
+    )
     return true
   }
 
@@ -293,15 +238,6 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     if (now.what !== 'other' || aside === null) return files.replace(file, now, before.text)
     if (!(await files.setAside(file, now, aside))) return false
     return before.text === null || files.replace(file, absent, before.text)
-  }
-
-  function noteTo(actors: Iterable<Actor>, text: string): void {
-    for (const { lane } of actors) {
-      if (lane === null || (notes.size >= mostNotes && !notes.has(lane))) continue
-      const earlier = notes.get(lane)
-      if ((earlier?.length ?? 0) > longestNote) continue
-      notes.set(lane, `${earlier === undefined ? '' : `${earlier}\n`}[Gateway: ${visible(text)}]`)
-    }
   }
 
   function shown(change: Change): MemoryChange {
@@ -364,28 +300,10 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     }
   }
 
-  /** Who may have changed a file that is not as it was before the kill? */
-  function suspects(
-    killed: readonly Killed[],
-    survived: boolean,
-  ): (file: string, isPower: boolean) => readonly Actor[] {
-    const actors = killed.map(actorOf)
-    const areOwners = actors.every(({ owner }) => owner)
-    const momentOf = alive.afterKill()
-    return (file, isPower) => {
-      if (areOwners && !isPower) return actors
-      const moment = survived ? 'unclear' : momentOf(file)
-      if (moment === 'after') return []
-      if (moment === 'during') return actors
-      // An owner who mends the configuration after a crash must not have to wait for their own approval.
-      return areOwners ? [] : [byNobodyKnown]
-    }
-  }
-
   async function begin(killed: readonly Killed[], survived: boolean): Promise<void> {
     await files.sweepAside()
     const before = changes.known()
-    const suspectsOf = suspects(killed, survived)
+    const suspectsOf = createSuspects(killed.map(actorOf), survived ? () => 'unclear' : alive.afterKill())
     const first = new Map<string, Version>()
     for (const file of new Set([...files.names(), ...before.keys()])) {
       const was = before.get(file)
@@ -396,7 +314,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
         if (now.what !== 'unreadable') first.set(file, now)
         if (now.what === 'other') emit({ type: 'workspace-trouble', file, why: notKept })
       }
-      const now = was && parts.widens ? files.look(file) : null
+      const now = was ? files.look(file) : null
       blame(file, suspectsOf(file, was !== undefined && now?.what === 'text' && widens(file, was, now)))
     }
     for (const [file, version] of first) known.set(file, version)
@@ -416,23 +334,19 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   /** Whatever a running turn has written there, it has no more power than before. */
   function approved(file: string): string | null | undefined {
     if (inDoubt(file)) return currentIn(file).text
-    if (present.size === 0 || !parts.widens || isUnkept(currentIn(file))) return undefined
+    if (present.size === 0 || isUnkept(currentIn(file))) return undefined
     const now = files.look(file)
     return now.what !== 'unreadable' && widens(file, currentIn(file), now) ? currentIn(file).text : undefined
   }
 
   return {
     ...createMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown, tree }),
-    tree: { ...tree, settle: file => inOrder(() => tree.settle(file)) },
+    tree: { ...tree, settle: async file => (tree.isInDoubt(file) ? inOrder(() => tree.settle(file)) : undefined) },
     own: createPersonaFiles({ dir: parts.dir, files, changes, known, currentIn, inDoubt, settle, inOrder, shown }),
     attend,
     catchUp: () => inOrder(catchUp),
     approved,
-    noteFor(lane) {
-      const note = notes.get(lane) ?? null
-      notes.delete(lane)
-      return note
-    },
+    noteFor,
     begin: (killed, survived = false) => inOrder(() => begin(killed, survived)),
   }
 }

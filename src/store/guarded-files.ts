@@ -33,6 +33,8 @@ export type Look = Found | { readonly what: 'unreadable'; readonly why: string }
 export interface GuardedFiles {
   /** One of those that are guarded even if they do not exist. */
   isFixed(file: string): boolean
+  /** Whatever is changed in it, it may give the agent more power. */
+  isPower(file: string): boolean
   /** Relative to the workspace, including files that do not exist. */
   names(): readonly string[]
   /**
@@ -62,12 +64,15 @@ const mostAside = 50
 /** The names sort by age. */
 export const asideNameFor = (file: string, at: number): string => `${asideFolder}/${at}-${file.replaceAll('/', '_')}`
 
+const power = [
+  ...['.mcp.json', '.claude/settings.json', '.claude/settings.local.json', '.gemini/settings.json'],
+  ...['.codex/config.toml', 'opencode.json'],
+]
 /** The last ones are files that the CLIs read from their working directory: their own rules, and programs that they start. */
 const fixed = [
   ...['memory.md', 'identity.md', 'soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md', 'boot.md'],
   ...['CLAUDE.md', 'persona.md', ...configFiles],
-  ...['AGENTS.md', 'GEMINI.md', 'CLAUDE.local.md', '.mcp.json', '.claude/settings.json', '.claude/settings.local.json'],
-  ...['.gemini/settings.json', '.codex/config.toml', 'opencode.json'],
+  ...['AGENTS.md', 'GEMINI.md', 'CLAUDE.local.md', ...power],
 ]
 const largest = 4 * 1024 * 1024
 /** File system clocks are coarse: a second change within this time can leave the same timestamps. */
@@ -199,6 +204,7 @@ export function createGuardedFiles(dir: string): GuardedFiles {
 
   return {
     isFixed: file => fixed.includes(file),
+    isPower: file => power.includes(file),
     names,
     look,
     replace,

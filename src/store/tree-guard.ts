@@ -1,4 +1,5 @@
 // Around each turn: what widens power is checked in every turn, the whole workspace in a guest's, unless a wall holds the guest.
+import { visible } from '../base/scrub.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { type Actor, together } from './actor.ts'
@@ -81,7 +82,10 @@ export function createTreeGuard(parts: TreeGuardParts): TreeGuard {
     if (held.length === 0) return
     const recorded = await revert.revert(held, by)
     for (const { file, id } of recorded)
-      parts.noteTo(actors, `your change to ${file} was reverted and waits for your owner's approval (change ${id}).`)
+      parts.noteTo(
+        actors,
+        `your change to ${visible(file)} was reverted and waits for your owner's approval (change ${id}).`,
+      )
     // The gateway may have read it meanwhile.
     if (held.some(({ path }) => /\/\.env[^/]*$/.test(path))) await parts.configChanged()
   }

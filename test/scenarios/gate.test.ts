@@ -47,6 +47,7 @@ async function inn(env: Record<string, string> = {}) {
   if (!backends.ok) throw new Error(backends.why)
   const live = await createLiveConfig({ loaded, load: async () => loaded, onReload: () => undefined })
   const gateway = await buildGateway({
+    around: { home: null, cwd: null },
     ...{ live, db, tempDirs, backends, clock, log, version: '0', scrub },
     ready: () => true,
     variable: () => null,

@@ -18,8 +18,10 @@ import {
   type Database,
   type Killed,
   openMemorySearch,
+  type Surroundings,
 } from '../../store/index.ts'
 import { stateDir } from '../state-folder.ts'
+import { widens } from './power.ts'
 
 export interface RememberingParts {
   readonly live: LiveConfig
@@ -27,11 +29,12 @@ export interface RememberingParts {
   readonly clock: Clock
   readonly emit: Emit
   scrub(text: string): string
+  readonly around: Surroundings
   /** Notifies the owner, once per key. */
   notify(key: string, text: string): Promise<void>
 }
 
-export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: RememberingParts) {
+export function createMemoryWiring({ live, db, clock, emit, scrub, around, notify }: RememberingParts) {
   const { configDir: dir } = live.current()
   const zone = () => live.current().timezone
   const failed = (file: string) => (error: unknown) => {
@@ -53,10 +56,12 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: Rem
     },
     notify: change => void notify(`change:${change.id}`, changeNotice(change)),
     scrub,
+    around,
+    widens,
   })
   const archive = createArchive({ db, dir, clock, wall: live.wall, failed: failed('messages') })
   const search = openMemorySearch({ dir, file: join(stateDir(dir), 'search.db'), clock, emit, zone })
-  const records = { dir, newId: randomUUID, now: clock.now }
+  const records = { dir, newId: randomUUID, now: clock.now, guard: fileGuard.tree }
   const brain = createBrain({ ...records, failed: failed('brain.json') })
   const tasks = createTasks({ ...records, failed: failed('tasks.json') })
   const content = createContent({ ...records, failed: failed('content-items.json') })
@@ -76,6 +81,7 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: Rem
     async flush() {
       await Promise.all([archive.flush(), brain.flush(), tasks.flush(), content.flush()])
       await search.close()
+      fileGuard.tree.close()
     },
   }
 }
