@@ -55,6 +55,8 @@ export interface BuildParts {
   /** The command that starts the gateway's MCP server. */
   readonly bridge: { readonly command: string; readonly args: readonly string[] }
   scrub(text: string): string
+  /** Removes only the secrets. */
+  hide(text: string): string
   ready(): boolean
   /** The value of an environment variable. */
   variable(name: string): string | null
@@ -126,7 +128,16 @@ export async function buildGateway(parts: BuildParts) {
     rules: () => live.current().budget,
     spent: () => usage.spentSince(today()),
   })
-  const memoryWiring = createMemoryWiring({ live, db, clock, emit, scrub, notify, around: parts.around })
+  const memoryWiring = createMemoryWiring({
+    live,
+    db,
+    clock,
+    emit,
+    scrub,
+    hide: parts.hide,
+    notify,
+    around: parts.around,
+  })
   listeners.push(memoryWiring.listen)
   const triggers = createTriggers({
     ...{ live, db, clock, emit, inbox, outbox, chats, budget, placeOf },

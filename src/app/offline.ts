@@ -13,7 +13,7 @@ import { readPlace } from '../base/place.ts'
 import { scrubber } from '../base/scrub.ts'
 import type { SessionsAdmin } from '../base/sessions.ts'
 import { createJobs } from '../clock/index.ts'
-import { type Config, type Loaded, showProblems } from '../config/index.ts'
+import { type Config, type Loaded, mask, secretHider, showProblems } from '../config/index.ts'
 import {
   createChanges,
   createConversationSettings,
@@ -129,13 +129,15 @@ export const storedMemory = (
   openStored(config, async (db, { configDir: dir, timezone }) => {
     const emit = () => undefined
     const search = openMemorySearch({ dir, file: join(stateDir(dir), 'search.db'), clock, emit, zone: () => timezone })
+    let hide = secretHider(secrets)
     const fileGuard = createFileGuard({
       dir,
-      changes: createChanges(db, clock),
+      changes: createChanges(db, clock, { hide: text => hide(text), mask }),
       clock,
       emit,
       async checkConfig(file, text) {
         const loaded = await load({ [file]: text })
+        if (loaded.ok) hide = secretHider([...secrets, ...loaded.secrets])
         return loaded.ok ? null : showProblems(loaded.problems)
       },
       configChanged: () => undefined,

@@ -42,6 +42,16 @@ export interface Changes {
   newest(states: readonly ChangeState[]): Change | null
   waiting(file: string, before: Version, after: Version): Change | null
   list(most: number): readonly Change[]
+  /** Removes the secrets that are known by now from the changes that are decided. */
+  redact(): Promise<void>
+  /** A secret was removed from this text: it must not be written to a file. */
+  isRedacted(text: string): boolean
+}
+
+/** `hide` puts `mask` in place of every known secret. */
+export interface Secrets {
+  hide(text: string): string
+  readonly mask: string
 }
 
 const mostDecided = 1000
@@ -70,7 +80,11 @@ interface Row {
   readonly aside: string | null
 }
 
-export function createChanges(db: Database, clock: Clock): Changes {
+export function createChanges(
+  db: Database,
+  clock: Clock,
+  secrets: Secrets = { hide: text => text, mask: '…' },
+): Changes {
   const sql = {
     known: db.prepare('SELECT file, text, hash FROM guarded_files'),
     keep: db.prepare(
@@ -90,6 +104,10 @@ export function createChanges(db: Database, clock: Clock): Changes {
       `SELECT * FROM changes WHERE state = 'waiting' AND file = ? AND before_hash = ? AND after_hash = ? LIMIT 1`,
     ),
     list: db.prepare('SELECT * FROM changes ORDER BY id DESC LIMIT ?'),
+    decided: db.prepare(
+      "SELECT id, before, after FROM changes WHERE state <> 'waiting' AND id > ? ORDER BY id LIMIT 50",
+    ),
+    redact: db.prepare('UPDATE changes SET before = ?, after = ? WHERE id = ?'),
     // A flood of waiting changes must not push out the log, and must not be lost without a trace.
     giveUp: db.prepare(
       `UPDATE changes SET state = 'denied' WHERE state = 'waiting' AND id <=
@@ -101,7 +119,12 @@ export function createChanges(db: Database, clock: Clock): Changes {
     ),
   }
 
-  const stored = (version: Version) => [isTooLong(version) ? null : version.text, version.hash] as const
+  const hidden = (text: string | null) => (text === null ? null : secrets.hide(text))
+  /** What waits is kept as it is, since approving it must give exactly that. */
+  const stored = (version: Version, state: ChangeState) => {
+    const text = isTooLong(version) ? null : version.text
+    return [state === 'waiting' ? text : hidden(text), version.hash] as const
+  }
   const keep = (file: string, version: Version | null) => version && sql.keep.run(file, version.text, version.hash)
   const one = (row: unknown): Change | null => (row === undefined ? null : changeOf(row as Row))
 
@@ -123,7 +146,7 @@ export function createChanges(db: Database, clock: Clock): Changes {
         const at = clock.now()
         const { lastInsertRowid } = sql.insert.run(
           ...[at, file, JSON.stringify(events), lane, person, owner ? 1 : 0, state],
-          ...[...stored(before), ...stored(after), aside],
+          ...[...stored(before, state), ...stored(after, state), aside],
         )
         keep(file, current)
         sql.giveUp.run()
@@ -133,7 +156,7 @@ export function createChanges(db: Database, clock: Clock): Changes {
     decide: (change, current) =>
       db.write(() => {
         const { id, file, state, before, after, aside } = change
-        sql.decide.run(state, ...stored(before), ...stored(after), aside, id)
+        sql.decide.run(state, ...stored(before, state), ...stored(after, state), aside, id)
         keep(file, current)
         return change
       }),
@@ -143,6 +166,20 @@ export function createChanges(db: Database, clock: Clock): Changes {
         .flatMap(state => one(sql.newest.get(state)) ?? [])
         .reduce<Change | null>((newest, next) => (newest && newest.id > next.id ? newest : next), null),
     waiting: (file, before, after) => one(sql.waiting.get(file, before.hash, after.hash)),
+    async redact() {
+      for (let from = 0; ; ) {
+        const rows = sql.decided.all(from) as unknown as Pick<Row, 'id' | 'before' | 'after'>[]
+        const found = rows.filter(({ before, after }) => hidden(before) !== before || hidden(after) !== after)
+        if (found.length > 0)
+          await db.write(() => {
+            for (const { id, before, after } of found) sql.redact.run(hidden(before), hidden(after), id)
+          })
+        const last = rows.at(-1)
+        if (!last) return
+        from = last.id
+      }
+    },
+    isRedacted: text => text.includes(secrets.mask),
     list: most => (sql.list.all(Math.max(0, Math.trunc(most))) as unknown as Row[]).map(changeOf),
   }
 }
@@ -154,9 +191,15 @@ export function shownChange(change: Change): MemoryChange {
   return { id, at, file: visible(file), events, lane, person, owner, state, diff: diffOf(change) }
 }
 
-const diffOf = ({ before, after, aside }: Change): string => {
+/** The values in a diff of a `.env` file. */
+const assigned = /^([+ -]\s*(?:export\s+)?[\w.]+\s*=).*$/gm
+
+const diffOf = ({ file, before, after, aside }: Change): string => {
   if (before.text !== null && before.text === after.text) return '(only its permissions)'
-  if (!isUnkept(before) && !isUnkept(after)) return unified(before.text ?? '', after.text ?? '')
+  if (!isUnkept(before) && !isUnkept(after)) {
+    const diff = unified(before.text ?? '', after.text ?? '')
+    return /(?:^|\/)\.env[^/]*$/.test(file) ? diff.replace(assigned, '$1…') : diff
+  }
   return aside === null ? '(too large to be shown)' : `(too large to be shown; the text after it is in ${aside})`
 }
 

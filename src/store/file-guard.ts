@@ -30,8 +30,6 @@ const steadyMs = 30
 const notKept =
   'is not a text file inside the workspace of at most 4 MB: its changes can be neither recorded nor reverted'
 const never = new AbortController().signal
-/** The values in a diff of a `.env` file. */
-const assigned = /^([+ -]\s*(?:export\s+)?[\w.]+\s*=).*$/gm
 
 export function createFileGuard(parts: FileGuardParts): FileGuard {
   const { changes, clock, emit } = parts
@@ -159,6 +157,8 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   }
 
   async function recordMade(file: string, before: Version, now: Found, by: Actor): Promise<boolean> {
+    // Makes the secrets known that are in it and nowhere else any more.
+    if (isConfigFile(file) && before.text !== null) await parts.checkConfig(file, before.text)
     await changes.record({ file, before, after: now, ...by, state: 'made', aside: null }, currentIn(file))
     if (now.what === 'other') emit({ type: 'workspace-trouble', file, why: notKept })
     if (isConfigFile(file) && by === byHand) await tryConfig(file, now)
@@ -242,9 +242,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
 
   function shown(change: Change): MemoryChange {
     const whole = shownChange(change)
-    if (!isConfigFile(change.file) && !isOfTree(change)) return whole
-    const diff = /(?:^|\/)\.env[^/]*$/.test(change.file) ? whole.diff.replace(assigned, '$1…') : whole.diff
-    return { ...whole, diff: parts.scrub(diff) }
+    return isConfigFile(change.file) || isOfTree(change) ? { ...whole, diff: parts.scrub(whole.diff) } : whole
   }
 
   async function catchUp(): Promise<void> {

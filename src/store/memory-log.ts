@@ -87,7 +87,7 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
 
   async function decide(change: Change, state: 'approved' | 'undone', from: Version, to: Version) {
     if (isOfTree(change)) return decideTree(change, state, from, to)
-    const merging = editBetween(from, to, currentIn(change.file))
+    const merging = editBetween(from, to, currentIn(change.file), changes.isRedacted)
     if (!merging) return refused(`Change ${change.id} is too large to be merged; edit ${change.file} by hand.`)
     const applied = await apply(change.file, merging)
     if (!applied.ok) return applied
@@ -100,7 +100,8 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
   }
 
   async function decideTree(change: Change, state: 'approved' | 'undone', from: Version, to: Version) {
-    const why = parts.tree.apply(change, from, to)
+    const why =
+      to.text !== null && changes.isRedacted(to.text) ? contradiction(change.file) : parts.tree.apply(change, from, to)
     if (why !== undefined) return refused(why)
     const decided = await changes.decide({ ...change, state, aside: null }, null)
     // It may be a `.env` that the configuration reads.
@@ -190,15 +191,18 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
 }
 
 /** The change between two versions, as an edit of a text that may have changed since. Null: the original text is not stored. */
-function editBetween(from: Version, to: Version, current: Version): Edit | null {
+function editBetween(from: Version, to: Version, current: Version, isRedacted: (text: string) => boolean): Edit | null {
   // Of a large text only the hash is stored, which is enough if nothing else has changed.
   const base = isUnkept(from) && from.hash === current.hash ? current : from
   if (isUnkept(base) || isUnkept(to)) return null
   return text => {
-    if (text === base.text || text === to.text) return to.text
+    // A secret that the log no longer has must not become a mask in the file.
+    const unlessMasked = (result: string | null) =>
+      result !== null && isRedacted(result) && !isRedacted(text ?? '') ? undefined : result
+    if (text === base.text || text === to.text) return unlessMasked(to.text)
     if (text === null || base.text === null || to.text === null) return undefined
     const merged = merge(base.text, text, to.text)
-    return merged.ok ? merged.text : undefined
+    return merged.ok ? unlessMasked(merged.text) : undefined
   }
 }
 

@@ -162,6 +162,9 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
     const [name, ...text] = asks(how)?.[1]?.split('|') ?? []
     if (name) put(name, `${text.join('|')}\n`)
   }
+  // [[run:FILE]]: a program, in its working folder.
+  const program = asks('run')
+  if (program) spawnSync(process.execPath, [program[1]], { stdio: 'ignore' })
   if (asks('dieafter')) process.exit(4)
   if (voice.forgetsFailures) writeFileSync(file, JSON.stringify([...told, prompt]))
   const last = meantWords.slice(meantWords.lastIndexOf('\n') + 1)

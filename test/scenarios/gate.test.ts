@@ -48,6 +48,7 @@ async function inn(env: Record<string, string> = {}) {
   const live = await createLiveConfig({ loaded, load: async () => loaded, onReload: () => undefined })
   const gateway = await buildGateway({
     around: { home: null, cwd: null },
+    hide: text => text,
     ...{ live, db, tempDirs, backends, clock, log, version: '0', scrub },
     ready: () => true,
     variable: () => null,

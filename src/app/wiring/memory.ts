@@ -6,7 +6,7 @@ import { errorText } from '../../base/error-text.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { Emit, Signal } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
-import { type LiveConfig, showProblems } from '../../config/index.ts'
+import { type LiveConfig, mask, showProblems } from '../../config/index.ts'
 import { changeNotice } from '../../send/index.ts'
 import {
   createArchive,
@@ -29,12 +29,13 @@ export interface RememberingParts {
   readonly clock: Clock
   readonly emit: Emit
   scrub(text: string): string
+  hide(text: string): string
   readonly around: Surroundings
   /** Notifies the owner, once per key. */
   notify(key: string, text: string): Promise<void>
 }
 
-export function createMemoryWiring({ live, db, clock, emit, scrub, around, notify }: RememberingParts) {
+export function createMemoryWiring({ live, db, clock, emit, scrub, hide, around, notify }: RememberingParts) {
   const { configDir: dir } = live.current()
   const zone = () => live.current().timezone
   const failed = (file: string) => (error: unknown) => {
@@ -42,9 +43,10 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, around, notif
     const words = errorText(error)
     emit({ type: 'workspace-trouble', file, why: words.startsWith(`${file} `) ? words.slice(file.length + 1) : words })
   }
+  const changes = createChanges(db, clock, { hide, mask })
   const fileGuard = createFileGuard({
     dir,
-    changes: createChanges(db, clock),
+    changes,
     clock,
     emit,
     async checkConfig(file, text) {
@@ -53,6 +55,7 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, around, notif
     },
     async configChanged() {
       await live.reload()
+      await changes.redact()
     },
     notify: change => void notify(`change:${change.id}`, changeNotice(change)),
     scrub,
@@ -75,7 +78,10 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, around, notif
     listen({ type }: Signal): void {
       if (archived.has(type)) archive.nudge()
     },
-    begin: (killed: readonly Killed[], survived: boolean) => fileGuard.begin(killed, survived),
+    async begin(killed: readonly Killed[], survived: boolean) {
+      await fileGuard.begin(killed, survived)
+      await changes.redact()
+    },
     /** Keep the archive and the index up to date until the signal. */
     chores: [archive.run, search.watch] as const,
     async flush() {
