@@ -181,7 +181,8 @@ export function createRevert({ dir, tree, changes, emit, now, waits }: RevertPar
     const there = versionAfter({ path, was: null, now: examine(path) })
     // What could not be restored leaves its place empty.
     const isLost = from.text === null && there.hash === ''
-    if (there.hash !== from.hash && !isLost) return `${file} was changed since, so this cannot be merged; edit it by hand.`
+    if (there.hash !== from.hash && !isLost)
+      return `${file} was changed since, so this cannot be merged; edit it by hand.`
     const mode = Number.parseInt(to.hash.slice(prefix.length), 8)
     if (to.hash === '') rmSync(onDisk(path), { recursive: true, force: true })
     else if (to.text !== null) {

@@ -61,6 +61,8 @@ export function createTree(parts: TreeParts): Tree {
   const around = { home: real(parts.home), cwd: real(parts.cwd) }
   const places = createPlaces(dir, around, parts.isNamed, parts.isFree)
   const base = openTreeBase(join(dir, '.aetheel', 'guard.db'))
+  /** The accepted paths that widen power: few, and looked at in every turn. */
+  const power = new Set([...base.entries.keys()].filter(places.isPower))
 
   /** Whether the accepted entry is still there. Reads the content only if the times say that it may have changed. */
   function isAsAccepted(path: string, was: BaseEntry, now: Entry): boolean {
@@ -81,6 +83,12 @@ export function createTree(parts: TreeParts): Tree {
     const { changedAt: _, ...entry } = now
     const kept = content !== null
     base.put(path, { ...entry, hash: hashOf(now, content), kept, unsure: kept && isUnsure(now) }, content)
+    if (places.isPower(path)) power.add(path)
+  }
+
+  function drop(path: string): void {
+    base.drop(path)
+    power.delete(path)
   }
 
   /** Goes through the trees; `enter` says whether to go into a folder. */
@@ -99,7 +107,8 @@ export function createTree(parts: TreeParts): Tree {
     return visited
   }
 
-  const isIn = (path: string, reach: 'power' | 'rest') => places.isPower(path) === (reach === 'power')
+  const isPower = (path: string) => power.has(path) || (!base.entries.has(path) && places.isPower(path))
+  const isIn = (path: string, reach: 'power' | 'rest') => isPower(path) === (reach === 'power')
 
   async function accept(reach: 'power' | 'rest'): Promise<string | null> {
     let tooMuch: string | null = null
@@ -119,8 +128,8 @@ export function createTree(parts: TreeParts): Tree {
         return true
       })
       if (tooMuch === null)
-        for (const path of base.entries.keys())
-          if (!visited.has(path) && isIn(path, reach) && !isFreeNow(path)) base.drop(path)
+        for (const path of reach === 'power' ? power : base.entries.keys())
+          if (!visited.has(path) && isIn(path, reach) && !isFreeNow(path)) drop(path)
     } finally {
       base.commit()
     }
@@ -151,9 +160,10 @@ export function createTree(parts: TreeParts): Tree {
       found.push({ path, was, now })
       return was?.kind === 'folder' && now.kind === 'folder'
     })
-    for (const [path, was] of base.entries)
-      if (!visited.has(path) && (reach === 'all' || places.isPower(path)) && !places.isSkipped(path, reach))
-        found.push({ path, was, now: examine(path) })
+    for (const path of reach === 'power' ? power : base.entries.keys()) {
+      const was = base.entries.get(path)
+      if (was && !visited.has(path) && !places.isSkipped(path, reach)) found.push({ path, was, now: examine(path) })
+    }
     // What lies in a folder that was replaced by something else cannot be examined: it is gone.
     return found.sort((a, b) => (a.path < b.path ? -1 : 1))
   }
@@ -165,7 +175,7 @@ export function createTree(parts: TreeParts): Tree {
     acceptPath(path) {
       const now = examine(path)
       if (now) store(path, now)
-      else if (base.entries.has(path)) base.drop(path)
+      else if (base.entries.has(path)) drop(path)
     },
     differences,
     differenceAt,
