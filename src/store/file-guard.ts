@@ -23,7 +23,7 @@ export type { FileGuard, Killed } from './file-guard-parts.ts'
 /** What the workspace creates if memory.md is missing, also in the middle of a turn. */
 const emptyMemory = '# Memory\n'
 const mostTries = 5
-/** New skills of a guest's turn that are looked at one by one; the others are found as parts of the tree. */
+/** New skills of a guest's turn that are looked at one by one; the tree finds the others. */
 const mostNewSkills = 20
 /** Editors often empty a file before they write it: a file is restored only after it has been unchanged for this long. */
 const steadyMs = 30
@@ -48,8 +48,9 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   const tree = createTreeGuard({
     ...parts,
     around: parts.around ?? { home: null, cwd: null },
-    ...(parts.treeLimits && { limits: parts.treeLimits }),
+    limits: parts.treeLimits,
     isNamed: file => (files.isFixed(file) || known.has(file)) && !isUnkept(currentIn(file)),
+    holdsNamed: folder => [...known].some(([file, { hash }]) => hash !== '' && file.startsWith(`${folder}/`)),
     folderOf: ({ person }) => guestFolder(person),
     waits: change => parts.notify(shown(change)),
     noteTo,
@@ -78,8 +79,8 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   function changed(): readonly { readonly file: string; readonly now: Found; readonly actors: ReadonlySet<Actor> }[] {
     const names = files.names()
     const isNew = (file: string) => !known.has(file) && !files.isFixed(file)
-    const crowd = [...present].some(({ owner }) => !owner) ? names.filter(isNew).slice(mostNewSkills) : []
-    const left = new Set(crowd)
+    const isCrowded = [...present].some(({ owner }) => !owner)
+    const left = new Set(isCrowded ? names.filter(isNew).slice(mostNewSkills) : [])
     return [...new Set([...names, ...known.keys()])].flatMap(file => {
       if (left.has(file)) return []
       const now = files.look(file)
@@ -294,7 +295,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   function lookAtUnkept(): void {
     for (const [file, version] of known) {
       const now = isUnkept(version) ? files.look(file) : null
-      if (now !== null && now.what === 'other') known.set(file, now)
+      if (now?.what === 'other') known.set(file, now)
     }
   }
 
@@ -329,7 +330,6 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   const inDoubt = (file: string): boolean =>
     [...present, ...(blamed.get(file) ?? [])].some(({ owner }) => !owner) && !isUnkept(currentIn(file))
 
-  /** Whatever a running turn has written there, it has no more power than before. */
   function approved(file: string): string | null | undefined {
     if (inDoubt(file)) return currentIn(file).text
     if (present.size === 0 || isUnkept(currentIn(file))) return undefined

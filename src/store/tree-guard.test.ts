@@ -191,6 +191,19 @@ test('in the owner’s turn only what widens power is put back; codex may note w
   rmSync(home, { recursive: true })
 })
 
+test('a skill that the owner adds on the Files page while a guest’s turn runs stays, and nothing that the guest puts beside it', async () => {
+  await open()
+  const leave = stage.fileGuard.attend(ofGuest())
+  await leave.ready
+  const text = '---\nname: tea\ndescription: Makes tea.\n---\n'
+  expect(await stage.fileGuard.own.write('skills/tea/SKILL.md', text, null)).toMatchObject({ type: 'written' })
+  put('skills/tea/run.sh')
+  put('.aetheel/token', 'the guest’s\n')
+  await leave()
+  expect(stage.text('skills/tea/SKILL.md')).toBe(text)
+  expect([isThere('skills/tea/run.sh'), isThere('.aetheel/token')]).toEqual([false, false])
+})
+
 test('a message file that a guest’s turn drops is in doubt while the turn runs; one from before is not', async () => {
   await open()
   put('ipc/outbound/mine.md', 'hello')

@@ -6,18 +6,16 @@ import { type Actor, together } from './actor.ts'
 import type { Change, Changes, Version } from './changes.ts'
 import { createTree, type Difference, type Tree, type TreeLimits } from './tree.ts'
 import { asText, contentOf, examine, fromText, pathsIn } from './tree-entries.ts'
-import type { Surroundings } from './tree-places.ts'
+import type { Exceptions, Surroundings } from './tree-places.ts'
 import { createRevert, type Revert } from './tree-revert.ts'
 
-export interface TreeGuardParts {
+export interface TreeGuardParts extends Pick<Exceptions, 'isNamed' | 'holdsNamed'> {
   readonly dir: string
   readonly changes: Changes
   readonly clock: Clock
   readonly emit: Emit
   readonly around: Surroundings
-  readonly limits?: TreeLimits
-  /** The file guard looks after this file itself. */
-  isNamed(file: string): boolean
+  readonly limits: TreeLimits | undefined
   folderOf(actor: Actor): string | null
   waits(change: Change): void
   /** What the agent is told in its next turn. */
@@ -61,8 +59,17 @@ export function createTreeGuard(parts: TreeGuardParts): TreeGuard {
   function open(): { readonly tree: Tree; readonly revert: Revert } {
     if (opened) return opened
     const isFree = (file: string) => free.size > 0 && free.has(file.split('/').slice(0, 2).join('/'))
-    const { isNamed, limits, around } = parts
-    const tree = createTree({ ...around, dir, emit, now: clock.now, isNamed, isFree, ...(limits && { limits }) })
+    const { isNamed, holdsNamed, limits, around } = parts
+    const tree = createTree({
+      ...around,
+      dir,
+      emit,
+      now: clock.now,
+      isNamed,
+      holdsNamed,
+      isFree,
+      ...(limits && { limits }),
+    })
     const { changes, waits } = parts
     opened = { tree, revert: createRevert({ dir, tree, changes, emit, now: clock.now, waits }) }
     return opened

@@ -18,7 +18,7 @@ export interface Places {
   isPower(path: string): boolean
   /** The gateway's own state, or a file that is guarded elsewhere. */
   isSkipped(path: string, reach: Reach): boolean
-  /** A folder that exists only for folders in it that are skipped. */
+  /** A folder that may be new because of what is in it: folders that are skipped, or a file that the owner has just made. */
   isFrame(path: string): boolean
   /** How people see it: relative to the workspace, or with `~/` or `../` in front. */
   nameOf(path: string): string
@@ -101,12 +101,20 @@ const homeRules = [
 /** The CLIs install into these by themselves. */
 const installed = /\/(?:node_modules|\.opencode\/(?:package\.json|package-lock\.json|bun\.lockb?|\.gitignore))(?:\/|$)/
 
-/** `isNamed`: the file guard looks after this file of the workspace itself. `isFree`: a guest may write there now. */
+/** All are given names relative to the workspace. */
+export interface Exceptions {
+  /** The file guard looks after this file itself. */
+  isNamed(file: string): boolean
+  /** There is such a file in this folder, and it is accepted. */
+  holdsNamed(folder: string): boolean
+  /** A guest may write there now. */
+  isFree(file: string): boolean
+}
+
 export function createPlaces(
   workspace: string,
   { home, cwd }: Surroundings,
-  isNamed: (file: string) => boolean,
-  isFree: (file: string) => boolean,
+  { isNamed, holdsNamed, isFree }: Exceptions,
 ): Places {
   const root = fromText(workspace)
   const above = parentsOf(root)
@@ -157,7 +165,7 @@ export function createPlaces(
     },
     isFrame(path) {
       const file = inside(path)
-      return file !== null && frames.includes(file)
+      return file !== null && (frames.includes(file) || holdsNamed(file))
     },
     nameOf(path) {
       const file = inside(path)

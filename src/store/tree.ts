@@ -6,7 +6,7 @@ import { setImmediate as immediately } from 'node:timers/promises'
 import type { Emit } from '../base/signal.ts'
 import { type BaseEntry, openTreeBase, type TreeBase } from './tree-base.ts'
 import { asText, contentOf, type Entry, examine, hashOf, pathsIn } from './tree-entries.ts'
-import { createPlaces, type Places, type Reach, type Surroundings } from './tree-places.ts'
+import { createPlaces, type Exceptions, type Places, type Reach, type Surroundings } from './tree-places.ts'
 
 export interface Difference {
   readonly path: string
@@ -16,13 +16,11 @@ export interface Difference {
   readonly now: Entry | null
 }
 
-export interface TreeParts extends Surroundings {
+export interface TreeParts extends Surroundings, Exceptions {
   /** The workspace. */
   readonly dir: string
   readonly emit: Emit
   now(): number
-  isNamed(file: string): boolean
-  isFree(file: string): boolean
   readonly limits?: TreeLimits
 }
 
@@ -59,7 +57,7 @@ export function createTree(parts: TreeParts): Tree {
   const real = (path: string | null) => (path === null ? null : realOf(path))
   const dir = realOf(parts.dir)
   const around = { home: real(parts.home), cwd: real(parts.cwd) }
-  const places = createPlaces(dir, around, parts.isNamed, parts.isFree)
+  const places = createPlaces(dir, around, parts)
   const base = openTreeBase(join(dir, '.aetheel', 'guard.db'))
   /** The accepted paths that widen power: few, and looked at in every turn. */
   const power = new Set([...base.entries.keys()].filter(places.isPower))
