@@ -1,4 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth sse overview search discord backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth guard sse overview search discord backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -7,6 +7,7 @@ import { commandLineFigures } from './command-line.ts'
 import { discordFigures } from './discord.ts'
 import { type Figure, markdownTable, table, verdict } from './figures.ts'
 import { growthFigures } from './growth.ts'
+import { guardFigures } from './guard.ts'
 import { historyFigures } from './history.ts'
 import { latencyFigures } from './latency.ts'
 import { describeMachine, load } from './machine.ts'
@@ -24,6 +25,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   accepts: acceptFigures,
   history: historyFigures,
   growth: growthFigures,
+  guard: guardFigures,
   sse: sseFigures,
   overview: overviewFigures,
   discord: discordFigures,

@@ -99,7 +99,7 @@ export function openPast(dir: string, system: string, now: number): Past {
     const { lane, source, what } = event
     const begin = (name: string, resumed: boolean) => {
       emit({ type: 'turn-began', id, lane, backend: name, attempt: 1, resumed, interrupted: false })
-      const prompt = composePrompt({ text: wordsOf(event) })
+      const prompt = composePrompt({ text: wordsOf(event, '-----7c02e91b44') })
       emit({ type: 'turn-asked', id, lane, backend: name, model, prompt, system })
     }
     const person = what.kind === 'message' ? what.author.id : null

@@ -16,7 +16,15 @@ import { createBudget } from '../intake/index.ts'
 import { createSkillsAdmin, createWorkspace } from '../prompt/index.ts'
 import { createRoutes, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
 import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
-import { byHand, createLogReader, createSessionsAdmin, type Database, lossNote, sweepDrafts } from '../store/index.ts'
+import {
+  byHand,
+  createLogReader,
+  createSessionsAdmin,
+  type Database,
+  lossNote,
+  type Surroundings,
+  sweepDrafts,
+} from '../store/index.ts'
 import { createStatus } from '../ui/index.ts'
 import { logSignal } from './log.ts'
 import { ownerlessChats } from './ownerless.ts'
@@ -43,9 +51,13 @@ export interface BuildParts {
   /** The command that starts the gateway's MCP server. */
   readonly bridge: { readonly command: string; readonly args: readonly string[] }
   scrub(text: string): string
+  /** Removes only the secrets. */
+  hide(text: string): string
   ready(): boolean
   /** The value of an environment variable. */
   variable(name: string): string | null
+  /** Where the CLIs, and the gateway itself, find files outside of the workspace. */
+  readonly around: Surroundings
   /** The gateway's own address; known once it listens. */
   readonly address: { readonly url: string }
 }
@@ -112,7 +124,11 @@ export async function buildGateway(parts: BuildParts) {
     rules: () => live.current().budget,
     spent: () => usage.spentSince(today()),
   })
-  const memoryWiring = createMemoryWiring({ live, db, clock, emit, scrub, notify })
+  const memoryWiring = createMemoryWiring({
+    ...{ live, db, clock, emit, scrub, notify },
+    hide: parts.hide,
+    around: parts.around,
+  })
   listeners.push(signal => {
     if (archivedAfter.has(signal.type)) memoryWiring.archive()
   })

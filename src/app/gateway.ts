@@ -71,7 +71,7 @@ export async function openGateway(
   const closeHttp = new AbortController()
   try {
     const token = config.http.token ?? (await folder.token())
-    const { scrub, learn } = secrets
+    const { scrub, hide, learn } = secrets
     learn([token])
     const tempDirs = createTempDirs(folder.runs)
     const [backends, orphans] = await Promise.all([
@@ -110,6 +110,8 @@ export async function openGateway(
       log,
       version,
       scrub,
+      hide,
+      around: { home: loaded.environment.HOME || homedir(), cwd: process.cwd() },
       ready: () => ready,
       variable: name => loaded.environment[name] ?? null,
       address,

@@ -2,6 +2,7 @@
 
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { ConfigTexts } from '../base/config-files.ts'
 import { readPlace } from '../base/event.ts'
@@ -12,7 +13,7 @@ import type { PairingAdmin } from '../base/pairing.ts'
 import { scrubber } from '../base/scrub.ts'
 import type { SessionsAdmin } from '../base/sessions.ts'
 import { createJobs } from '../clock/index.ts'
-import { type Config, type Loaded, showProblems } from '../config/index.ts'
+import { type Config, type Loaded, mask, secretHider, showProblems } from '../config/index.ts'
 import {
   createChanges,
   createConversationSettings,
@@ -30,6 +31,7 @@ import {
 import { databaseFile, stateDir } from './state-folder.ts'
 import { systemClock as clock } from './system-clock.ts'
 import { chatNames } from './wiring/chat-names.ts'
+import { widens } from './wiring/power.ts'
 
 type Ready = Extract<Loaded, { ok: true }>
 
@@ -127,18 +129,22 @@ export const storedMemory = (
   openStored(config, async (db, { configDir: dir, timezone }) => {
     const emit = () => undefined
     const search = openMemorySearch({ dir, file: join(stateDir(dir), 'search.db'), clock, emit, zone: () => timezone })
+    let hide = secretHider(secrets)
     const fileGuard = createFileGuard({
       dir,
-      changes: createChanges(db, clock),
+      changes: createChanges(db, clock, { hide: text => hide(text), mask }),
       clock,
       emit,
       async checkConfig(file, text) {
         const loaded = await load({ [file]: text })
+        if (loaded.ok) hide = secretHider([...secrets, ...loaded.secrets])
         return loaded.ok ? null : showProblems(loaded.problems)
       },
       configChanged: () => undefined,
       notify: () => undefined,
       scrub: scrubber(secrets),
+      around: { home: process.env.HOME || homedir(), cwd: process.cwd() },
+      widens,
     })
     const begun = once(async () => {
       const queueStore = createQueueStore(db, clock)
@@ -153,5 +159,8 @@ export const storedMemory = (
       approve: id => begun().then(() => fileGuard.approve(id)),
       deny: id => begun().then(() => fileGuard.deny(id)),
     }
-    return { admin: { search: search.search, sync: search.sync, ...log }, leave: search.close }
+    return {
+      admin: { search: search.search, sync: search.sync, ...log },
+      leave: () => search.close().then(fileGuard.tree.close),
+    }
   })

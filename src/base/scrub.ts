@@ -107,3 +107,15 @@ const unfit = /[^\p{L}\p{M}\p{N}\p{So}\p{Sc}_.'#&@!?/-]+/gu
 
 /** One line without brackets, quotes, commas, colons or invisible characters; at most `max` characters. */
 export const label = (text: string, max = 60): string => excerpt(text.slice(0, 4 * max).replace(unfit, ' '), max)
+
+const unseen = /[\p{C}\p{Zl}\p{Zp}]/gu
+
+/** A file name as one line of visible characters: line breaks and the like are shown as `\u{a}`. At most `max` characters. */
+export const visible = (name: string, max = 300): string =>
+  excerpt(
+    name
+      .slice(0, max + 1)
+      .toWellFormed()
+      .replace(unseen, char => `\\u{${char.codePointAt(0)?.toString(16)}}`),
+    max,
+  )

@@ -12,6 +12,7 @@ export { type KnownSecrets, secretHider } from './known-secrets.ts'
 export type { LiveConfig } from './live.ts'
 export { type Loaded, type LoadFrom, loadConfig } from './load.ts'
 export { eachOption, options } from './options/index.ts'
+export { widensPower } from './power.ts'
 export {
   initialConfigFile,
   mask,

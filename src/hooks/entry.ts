@@ -58,3 +58,13 @@ function readCommon<T>({ fields, text }: Entry, then: (common: CommonFields) => 
 }
 
 const filled = (value: string | undefined): string | null => (value === undefined || value === '' ? null : value)
+
+/** What runs by itself or can be called from outside: the hooks and webhooks, as a text that changes with any of them. */
+export const triggersIn = (agentsMarkdown: string): string =>
+  JSON.stringify(
+    ['Hooks', 'Webhooks'].map(section =>
+      readEntries(agentsMarkdown, { section, keys: ['instruction', 'channel', 'model', 'secret', 'signature'] }).map(
+        ({ name, fields, text }) => [name, [...fields], text],
+      ),
+    ),
+  )

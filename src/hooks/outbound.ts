@@ -24,6 +24,8 @@ export interface OutboundParts {
   split(place: Place, text: string, files: readonly string[]): readonly string[]
   readonly emit: Emit
   readonly clock: Clock
+  /** A guest may just have put this file there: it waits until that is known. Relative to the workspace. */
+  isInDoubt?(file: string): boolean
 }
 
 export interface Outbound {
@@ -35,6 +37,7 @@ export interface Outbound {
 const settleMs = 200
 const quietMs = 2_000
 const lookEveryMs = 5_000
+const doubtMs = 500
 const pruneEvery = 100
 
 /** What is known about a file from pass to pass. */
@@ -46,7 +49,7 @@ interface Note {
   reported: boolean
 }
 
-export function createOutbound({ workspace, put, placeOf, split, emit, clock }: OutboundParts): Outbound {
+export function createOutbound({ workspace, put, placeOf, split, emit, clock, isInDoubt }: OutboundParts): Outbound {
   const folder = createFolder(workspace, clock)
   let notes = new Map<string, Note>()
   const complain = (name: string, why: string) =>
@@ -69,6 +72,10 @@ export function createOutbound({ workspace, put, placeOf, split, emit, clock }: 
       const note = await noteOf(name, before)
       if (note === null) continue
       notes.set(name, note)
+      if (isInDoubt?.(`ipc/outbound/${name}`)) {
+        due = Math.min(due, doubtMs)
+        continue
+      }
       const left = await consider(name, note, now - note.since, blocked)
       if (left > 0) due = Math.min(due, left)
       else {

@@ -1,6 +1,6 @@
 // Builds what the agent reads: system prompt, prompt of a turn, history, skills.
 export { capabilities } from './capabilities.ts'
-export { assemble, composePrompt, describeSpeaker, timeLine, wordsOf } from './compose.ts'
+export { assemble, composePrompt, describeSpeaker, markOf, timeLine, wordsOf } from './compose.ts'
 export { recallHistory } from './history.ts'
 export { identityCalled } from './sections.ts'
 export { createSkills } from './skills.ts'

@@ -4,6 +4,7 @@ import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode, errorText } from '../base/error-text.ts'
 import { isObject } from '../base/is-object.ts'
+import { visible } from '../base/scrub.ts'
 
 export interface Skill {
   readonly name: string
@@ -85,9 +86,12 @@ export function createSkills(
         const content = approved(file)
         if (content === null) continue
         const read = content === undefined ? onDisk : await skillIn(content.slice(0, headBytes), file, folder)
-        if (typeof read === 'string') troubles.push({ file, why: `${read}; it is left out` })
+        if (typeof read === 'string') troubles.push({ file: visible(file), why: `${read}; it is left out` })
         else if (skills.has(read.name))
-          troubles.push({ file, why: `has the name ${read.name}, which another skill already has; it is left out` })
+          troubles.push({
+            file: visible(file),
+            why: `has the name ${read.name}, which another skill already has; it is left out`,
+          })
         else skills.set(read.name, read)
       }
       return { skills: [...skills.values()], troubles }
@@ -126,7 +130,9 @@ async function skillIn(text: string, file: string, folder: string): Promise<Skil
     return `has a name that is not made of lowercase letters, digits and dashes (at most ${longest.name})`
   if (typeof description !== 'string' || description.trim() === '')
     return 'has no description: write one line about what it does and when to use it'
-  const line = description.replace(/\s+/g, ' ').trim()
+  if (visible(file) !== file)
+    return 'is in a folder whose name has line breaks, invisible characters or far too many of them'
+  const line = description.replace(/[\s\p{C}\p{Z}]+/gu, ' ').trim()
   return { name, description: line.slice(0, longest.description), path: file }
 }
 

@@ -16,8 +16,11 @@ export interface TurnParts extends AttemptParts {
   openLive(taken: Taken<NewEvent>): Live
   /** The hook that the owner has set to run before or after every turn; null: none. */
   hook(name: InlineHook): Promise<NewEvent | null>
-  /** The file guard: called before a turn starts. What it returns is awaited after the turn, before the outcome takes effect. */
-  guardTurn(taken: Taken<NewEvent>): () => Promise<void>
+  /**
+   * The file guard: called before a turn starts. What it returns is awaited after the turn, before the outcome takes effect. `ready` is
+   * awaited before the turn, and resolves with why it must not run.
+   */
+  guardTurn(taken: Taken<NewEvent>): { (): Promise<void>; readonly ready?: Promise<string | null> }
   /** What follows from an end: deliveries to people, or the report of a sub-agent. Wording and splitting are decided elsewhere. */
   followUpsOf(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[]
 }
@@ -54,6 +57,8 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
     const live = parts.openLive(taken)
     const leave = parts.guardTurn(taken)
     try {
+      const why = (await leave.ready) ?? null
+      if (why !== null) return refused(taken, why)
       // Once per event: the hook costs money, and a retry is not another event.
       if (isFirst(taken)) await inline('agent_begin', taken, signal)
       const { last, before } = await ask(taken, live, signal)
@@ -73,6 +78,12 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
     const why = 'no-room'
     emit({ type: 'turn-put-off', id: taken.id, lane: taken.lane, why, until })
     return { type: 'later', at: until, followUps: parts.followUpsOf(taken, { type: 'put-off', why, backend, until }) }
+  }
+
+  function refused(taken: Taken<NewEvent>, detail: string): Outcome {
+    const why = 'refused'
+    emit({ type: 'workspace-trouble', file: 'the workspace', why: `keeps a turn from running: ${detail}` })
+    return { type: 'failed', why, followUps: parts.followUpsOf(taken, { type: 'failed', why, detail, backend: '' }) }
   }
 
   /** A separate run for its side effects. Its answer is dropped, and its end changes nothing. */
@@ -109,6 +120,7 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
     }
     const leave = parts.guardTurn(fresh)
     try {
+      if (((await leave.ready) ?? null) !== null) return
       await attempt(fresh, candidate, noLive, signal)
       await parts.sessions.forget(lane, candidate.backend.name)
     } finally {

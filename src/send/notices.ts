@@ -29,16 +29,18 @@ export function createNotices({ outbox, place, warn }: NoticeParts) {
 }
 
 /** What the owner is told about a change that is waiting for approval. */
-export function changeNotice({ id, file, person, events }: WaitingChange): string {
+export function changeNotice({ id, file, person, events, owner }: WaitingChange): string {
   const who = person === null ? 'Somebody' : `A guest (${person})`
   const what =
     events.length > 0
-      ? `${who} made the agent change ${file}.`
+      ? owner
+        ? `The agent changed ${file}, which can give it more power. If you did not ask for that, a text it read may have.`
+        : `${who} made the agent change ${file}.`
       : `${file} was changed around the time when the gateway was killed, by hand or in a guest's turn; which one is unknown. The change was reverted, and both versions are kept.`
   return `${what} It is waiting for your approval: \`/memory approve ${id}\` or \`/memory deny ${id}\`.`
 }
 
-type WaitingChange = Pick<MemoryChange, 'id' | 'file' | 'person' | 'events'>
+type WaitingChange = Pick<MemoryChange, 'id' | 'file' | 'person' | 'events' | 'owner'>
 
 /** At most once a day for each level. */
 export function notifyOfBudget(

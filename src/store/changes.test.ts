@@ -50,3 +50,31 @@ test('of a long text the log stores only the hash, but the current content is st
   expect(shownChange(changes.find(id) ?? expect.fail()).diff).toBe('(too large to be shown)')
   expect(changes.known().get('memory.md')).toEqual(long)
 })
+
+test('secrets do not stay in decided changes, whether they were known before or became known later', async () => {
+  const known = new Set(['hunter22'])
+  const hide = (text: string) => [...known].reduce((left, secret) => left.replaceAll(secret, '****'), text)
+  changes = createChanges(db, clock, { hide, mask: '****' })
+  const withSecret = { before: versionOf('pin hunter22\n'), after: versionOf('pin swordfish\n') }
+  const made = await record(change(1, withSecret))
+  const waiting = await record(change(2, { ...withSecret, state: 'waiting' }))
+  const stored = (id: number) => [changes.find(id)?.before.text, changes.find(id)?.after.text]
+  expect(stored(made.id)).toEqual(['pin ****\n', 'pin swordfish\n'])
+  expect(stored(waiting.id)).toEqual(['pin hunter22\n', 'pin swordfish\n'])
+  known.add('swordfish')
+  await changes.redact()
+  expect(stored(made.id)).toEqual(['pin ****\n', 'pin ****\n'])
+  expect(stored(waiting.id)).toEqual(['pin hunter22\n', 'pin swordfish\n'])
+  await changes.decide({ ...waiting, state: 'denied' }, waiting.before)
+  expect(stored(waiting.id)).toEqual(['pin ****\n', 'pin ****\n'])
+  expect(changes.isRedacted(stored(made.id).join())).toBe(true)
+})
+
+test('the values in a .env file are not shown', async () => {
+  const made = await changes.record(
+    change(1, { file: '~/.env', before: absent, after: versionOf('A=b\nexport C = d\n') }),
+    null,
+  )
+  expect(shownChange(made).diff).toBe('@@ -0,0 +1,2 @@\n+A=…\n+export C =…')
+  expect(changes.known()).toEqual(new Map())
+})

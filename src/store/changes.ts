@@ -2,6 +2,7 @@
 import { hash as digest } from 'node:crypto'
 import type { LaneKey } from '../base/event.ts'
 import type { ChangeState, MemoryChange } from '../base/memory.ts'
+import { visible } from '../base/scrub.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
 import { unified } from './merge.ts'
@@ -32,21 +33,31 @@ export interface Changes {
   /** The content of the files when they were last checked; empty: never checked. */
   known(): ReadonlyMap<string, Version>
   keep(versions: ReadonlyMap<string, Version>): Promise<void>
-  /** Also stores, in the same commit, the current content of the file. */
-  record(change: NewChange, current: Version): Promise<Change>
+  /** Also stores, in the same commit, the current content of the file; null: of a file without a history. */
+  record(change: NewChange, current: Version | null): Promise<Change>
   /** Stores the decision, with the resulting content if it is known. */
-  decide(change: Change, current: Version): Promise<Change>
+  decide(change: Change, current: Version | null): Promise<Change>
   find(id: number): Change | null
   /** The newest change in one of these states. */
   newest(states: readonly ChangeState[]): Change | null
   waiting(file: string, before: Version, after: Version): Change | null
   list(most: number): readonly Change[]
+  /** Removes the secrets that are known by now from the changes that are decided. */
+  redact(): Promise<void>
+  /** A secret was removed from this text: it must not be written to a file. */
+  isRedacted(text: string): boolean
+}
+
+/** `hide` puts `mask` in place of every known secret. */
+export interface Secrets {
+  hide(text: string): string
+  readonly mask: string
 }
 
 const mostDecided = 1000
 const mostWaiting = 200
 /** For longer texts only the hash is stored. */
-const longestText = 64 * 1024
+export const longestText = 64 * 1024
 
 /** There was content, but its text was not stored: only its hash. */
 export const isUnkept = ({ text, hash }: Version): boolean => text === null && hash !== ''
@@ -69,7 +80,11 @@ interface Row {
   readonly aside: string | null
 }
 
-export function createChanges(db: Database, clock: Clock): Changes {
+export function createChanges(
+  db: Database,
+  clock: Clock,
+  secrets: Secrets = { hide: text => text, mask: '…' },
+): Changes {
   const sql = {
     known: db.prepare('SELECT file, text, hash FROM guarded_files'),
     keep: db.prepare(
@@ -89,6 +104,10 @@ export function createChanges(db: Database, clock: Clock): Changes {
       `SELECT * FROM changes WHERE state = 'waiting' AND file = ? AND before_hash = ? AND after_hash = ? LIMIT 1`,
     ),
     list: db.prepare('SELECT * FROM changes ORDER BY id DESC LIMIT ?'),
+    decided: db.prepare(
+      "SELECT id, before, after FROM changes WHERE state <> 'waiting' AND id > ? ORDER BY id LIMIT 50",
+    ),
+    redact: db.prepare('UPDATE changes SET before = ?, after = ? WHERE id = ?'),
     // A flood of waiting changes must not push out the log, and must not be lost without a trace.
     giveUp: db.prepare(
       `UPDATE changes SET state = 'denied' WHERE state = 'waiting' AND id <=
@@ -100,8 +119,13 @@ export function createChanges(db: Database, clock: Clock): Changes {
     ),
   }
 
-  const stored = (version: Version) => [isTooLong(version) ? null : version.text, version.hash] as const
-  const keep = (file: string, { text, hash }: Version) => sql.keep.run(file, text, hash)
+  const hidden = (text: string | null) => (text === null ? null : secrets.hide(text))
+  /** What waits is kept as it is, since approving it must give exactly that. */
+  const stored = (version: Version, state: ChangeState) => {
+    const text = isTooLong(version) ? null : version.text
+    return [state === 'waiting' ? text : hidden(text), version.hash] as const
+  }
+  const keep = (file: string, version: Version | null) => version && sql.keep.run(file, version.text, version.hash)
   const one = (row: unknown): Change | null => (row === undefined ? null : changeOf(row as Row))
 
   return {
@@ -122,7 +146,7 @@ export function createChanges(db: Database, clock: Clock): Changes {
         const at = clock.now()
         const { lastInsertRowid } = sql.insert.run(
           ...[at, file, JSON.stringify(events), lane, person, owner ? 1 : 0, state],
-          ...[...stored(before), ...stored(after), aside],
+          ...[...stored(before, state), ...stored(after, state), aside],
         )
         keep(file, current)
         sql.giveUp.run()
@@ -132,7 +156,7 @@ export function createChanges(db: Database, clock: Clock): Changes {
     decide: (change, current) =>
       db.write(() => {
         const { id, file, state, before, after, aside } = change
-        sql.decide.run(state, ...stored(before), ...stored(after), aside, id)
+        sql.decide.run(state, ...stored(before, state), ...stored(after, state), aside, id)
         keep(file, current)
         return change
       }),
@@ -142,6 +166,20 @@ export function createChanges(db: Database, clock: Clock): Changes {
         .flatMap(state => one(sql.newest.get(state)) ?? [])
         .reduce<Change | null>((newest, next) => (newest && newest.id > next.id ? newest : next), null),
     waiting: (file, before, after) => one(sql.waiting.get(file, before.hash, after.hash)),
+    async redact() {
+      for (let from = 0; ; ) {
+        const rows = sql.decided.all(from) as unknown as Pick<Row, 'id' | 'before' | 'after'>[]
+        const found = rows.filter(({ before, after }) => hidden(before) !== before || hidden(after) !== after)
+        if (found.length > 0)
+          await db.write(() => {
+            for (const { id, before, after } of found) sql.redact.run(hidden(before), hidden(after), id)
+          })
+        const last = rows.at(-1)
+        if (!last) return
+        from = last.id
+      }
+    },
+    isRedacted: text => text.includes(secrets.mask),
     list: most => (sql.list.all(Math.max(0, Math.trunc(most))) as unknown as Row[]).map(changeOf),
   }
 }
@@ -149,11 +187,19 @@ export function createChanges(db: Database, clock: Clock): Changes {
 /** As shown to the owner. */
 export function shownChange(change: Change): MemoryChange {
   const { id, at, file, events, lane, person, owner, state } = change
-  return { id, at, file, events, lane, person, owner, state, diff: diffOf(change) }
+  // A name may have been chosen to look like a line of somebody else's.
+  return { id, at, file: visible(file), events, lane, person, owner, state, diff: diffOf(change) }
 }
 
-const diffOf = ({ before, after, aside }: Change): string => {
-  if (!isUnkept(before) && !isUnkept(after)) return unified(before.text ?? '', after.text ?? '')
+/** The values in a diff of a `.env` file. */
+const assigned = /^([+ -]\s*(?:export\s+)?[\w.]+\s*=).*$/gm
+
+const diffOf = ({ file, before, after, aside }: Change): string => {
+  if (before.text !== null && before.text === after.text) return '(only its permissions)'
+  if (!isUnkept(before) && !isUnkept(after)) {
+    const diff = unified(before.text ?? '', after.text ?? '')
+    return /(?:^|\/)\.env[^/]*$/.test(file) ? diff.replace(assigned, '$1…') : diff
+  }
   return aside === null ? '(too large to be shown)' : `(too large to be shown; the text after it is in ${aside})`
 }
 

@@ -1,5 +1,5 @@
 // A workspace with a file guard on a real database, and turns that run in it.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { NewEvent } from '../base/event.ts'
@@ -9,6 +9,7 @@ import type { Caller } from '../base/tools.ts'
 import { createChanges } from './changes.ts'
 import { type Database, openDatabase } from './database.ts'
 import { createFileGuard, type FileGuard, type Killed } from './file-guard.ts'
+import type { FileGuardParts } from './file-guard-parts.ts'
 
 /** How long a guest's process may outlive the gateway in these tests. */
 export const deadAfterMs = 300
@@ -56,15 +57,26 @@ export const callerOf = ({ id, lane, key, item }: Taken<NewEvent>): Caller => {
   return { event: id, key, lane, place: null, principal, agent: null }
 }
 
-export async function openStage(files: Readonly<Record<string, string>> = {}): Promise<Stage> {
+export type StageOptions = Pick<FileGuardParts, 'around' | 'treeLimits'>
+
+export async function openStage(
+  files: Readonly<Record<string, string>> = {},
+  options: StageOptions = {},
+): Promise<Stage> {
   const dir = mkdtempSync(join(tmpdir(), 'aetheel-file-guard-'))
   for (const [file, text] of Object.entries({ 'memory.md': '# Memory\n', ...files }))
     writeFileSync(join(dir, file), text)
-  return openIn(dir, [])
+  return openIn(dir, [], false, options)
 }
 
-async function openIn(dir: string, killed: readonly Killed[], survived = false): Promise<Stage> {
-  const db = openDatabase(join(dir, 'test.db'))
+async function openIn(
+  dir: string,
+  killed: readonly Killed[],
+  survived = false,
+  options: StageOptions = {},
+): Promise<Stage> {
+  mkdirSync(join(dir, '.aetheel'), { recursive: true })
+  const db = openDatabase(join(dir, '.aetheel', 'test.db'))
   const problems: string[] = []
   const waits: MemoryChange[] = []
   let now = 1_000_000
@@ -90,6 +102,7 @@ async function openIn(dir: string, killed: readonly Killed[], survived = false):
     notify: change => waits.push(change),
     scrub: text => text.replaceAll('hunter22', '…'),
     deadAfterMs,
+    ...options,
   })
   const stage: Stage = {
     ...{ dir, fileGuard, problems, waits, db, reloads: () => reloads, meanwhile: () => undefined },
@@ -102,15 +115,17 @@ async function openIn(dir: string, killed: readonly Killed[], survived = false):
     },
     write: (file, text) => writeFileSync(join(dir, file), text),
     async restart(running = [], still = false) {
+      fileGuard.tree.close()
       await db.close()
-      return openIn(dir, running, still)
+      return openIn(dir, running, still, options)
     },
   }
   await fileGuard.begin(killed, survived)
   return stage
 }
 
-export async function closeStage({ dir, db }: Stage): Promise<void> {
+export async function closeStage({ dir, db, fileGuard }: Stage): Promise<void> {
+  fileGuard.tree.close()
   await db.close()
   rmSync(dir, { recursive: true, force: true })
 }

@@ -213,6 +213,7 @@ test('an editor that saves by rename in the middle of a guest’s turn loses not
 test('a removed file, a new skill and a folder in place of a file are reverted after a guest’s turn', async () => {
   stage = await openStage({ 'soul.md': 'calm\n', 'user.md': 'Ada\n' })
   const leave = stage.fileGuard.guardTurn(ofGuest())
+  await leave.ready
   rmSync(join(stage.dir, 'soul.md'))
   mkdirSync(join(stage.dir, 'skills/evil'), { recursive: true })
   stage.write('skills/evil/SKILL.md', '---\nname: evil\n---\n')
@@ -223,8 +224,8 @@ test('a removed file, a new skill and a folder in place of a file are reverted a
   expect(stage.text('soul.md')).toBe('calm\n')
   expect(stage.text('user.md')).toBe('Ada\n')
   expect(existsSync(join(stage.dir, 'skills/evil'))).toBe(false)
-  const aside = readdirSync(join(stage.dir, '.aetheel/aside'))
-  expect(stage.text(`.aetheel/aside/${aside[0]}/inside`)).toBe('kept')
+  const aside = readdirSync(join(stage.dir, '.aetheel/aside')).find(name => name.endsWith('user.md'))
+  expect(stage.text(`.aetheel/aside/${aside}/inside`)).toBe('kept')
   const skill = stage.waits.find(({ file }) => file === 'skills/evil/SKILL.md')
   expect(await stage.fileGuard.approve(skill?.id ?? 0)).toMatchObject({ ok: true })
   expect(stage.text('skills/evil/SKILL.md')).toBe('---\nname: evil\n---\n')
@@ -240,6 +241,7 @@ test('a link that leads out is not followed: a guest’s link is removed, its ta
   stage = await openStage({ 'elsewhere.txt': 'inside\n' })
   const outside = await openStage({ 'secret.txt': 'secret\n' })
   const leave = stage.fileGuard.guardTurn(ofGuest())
+  await leave.ready
   rmSync(join(stage.dir, 'memory.md'))
   symlinkSync(join(outside.dir, 'secret.txt'), join(stage.dir, 'memory.md'))
   mkdirSync(join(stage.dir, 'skills'))
@@ -248,11 +250,13 @@ test('a link that leads out is not followed: a guest’s link is removed, its ta
   expect(stage.text()).toBe('# Memory\n')
   expect(outside.text('secret.txt')).toBe('secret\n')
   const inside = stage.fileGuard.guardTurn(ofGuest())
+  await inside.ready
   rmSync(join(stage.dir, 'memory.md'))
   symlinkSync('elsewhere.txt', join(stage.dir, 'memory.md'))
   await inside()
   expect(stage.text()).toBe('# Memory\n')
-  expect(JSON.stringify(await stage.fileGuard.list(9))).not.toContain('secret')
+  expect(stage.text('elsewhere.txt')).toBe('inside\n')
+  expect((await stage.fileGuard.list(9)).map(({ diff }) => diff).join()).not.toContain('secret')
   await closeStage(outside)
 })
 

@@ -1,65 +1,30 @@
 // The file guard: records who changed the files that define the agent, and reverts changes made on behalf of anybody but the owner.
 import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
-import type { LaneKey, NewEvent } from '../base/event.ts'
-import type { OwnFiles } from '../base/files.ts'
+import type { NewEvent } from '../base/event.ts'
+import { guestFolder } from '../base/guests.ts'
 import type { Taken } from '../base/lanes.ts'
-import type { MemoryChange, MemoryLog } from '../base/memory.ts'
+import type { MemoryChange } from '../base/memory.ts'
+import { visible } from '../base/scrub.ts'
 import { createSerial } from '../base/serial.ts'
-import type { Emit } from '../base/signal.ts'
-import type { Clock } from '../base/time.ts'
-import { type Actor, actorOf, byHand, byNobodyKnown, together } from './actor.ts'
-import { absent, type Change, type Changes, isTooLong, isUnkept, shownChange, type Version } from './changes.ts'
+import { type Actor, actorOf, byHand, together } from './actor.ts'
+import { absent, type Change, isTooLong, isUnkept, shownChange, type Version } from './changes.ts'
+import type { FileGuard, FileGuardParts, Killed, Leave } from './file-guard-parts.ts'
 import { asideNameFor, createGuardedFiles, type Found } from './guarded-files.ts'
 import { createLastAlive } from './last-alive.ts'
-import { createMemoryLog, type MemoryEdits } from './memory-log.ts'
+import { createMemoryLog } from './memory-log.ts'
 import { createPersonaFiles } from './persona-files.ts'
+import { createSuspects } from './suspects.ts'
+import { createTreeGuard, tooMuchToGuard } from './tree-guard.ts'
+import { isOfTree } from './tree-revert.ts'
+import { createTurnNotes } from './turn-notes.ts'
 
-export interface FileGuardParts {
-  /** The workspace. */
-  readonly dir: string
-  readonly changes: Changes
-  readonly clock: Clock
-  readonly emit: Emit
-  /** What is wrong with a configuration file that has this text; null: nothing. */
-  checkConfig(file: ConfigFileName, text: string): Promise<string | null>
-  /** A configuration file has changed, and it loads. */
-  configChanged(): void | Promise<void>
-  /** A change now waits for the owner. Without events: it may be the owner's own edit, made around the time the gateway was killed. */
-  notify(change: MemoryChange): void
-  /** Removes secrets from what is shown of the configuration files. */
-  scrub(text: string): string
-  /** How long after its last sign of life a killed guest's turn is certainly dead. */
-  readonly deadAfterMs?: number
-}
-
-/** An event that was running when the gateway was killed. */
-export type Killed = Pick<Taken<NewEvent>, 'id' | 'item'>
-
-export interface FileGuard extends MemoryLog, MemoryEdits {
-  /**
-   * Call once, after missing files were created and before the first turn: finds changes made while the gateway was not running.
-   * `survived`: processes of the killed turns were still running just now.
-   */
-  begin(killed: readonly Killed[], survived?: boolean): Promise<void>
-  /** Call before a turn starts; await the returned function at its end. Neither throws. */
-  guardTurn(taken: Taken<NewEvent>): () => Promise<void>
-  /** Finds edits made by hand, unless a turn is running that may have made them. */
-  catchUp(): Promise<void>
-  /**
-   * The text in effect if a guest may have just changed the file: without that change; null: no file. Undefined: the text on disk is in
-   * effect. Anything that takes effect during a turn must ask: at the end of the turn, when the file is restored, it would be too late.
-   */
-  approved(file: string): string | null | undefined
-  /** The files as the owner edits them on the Files page. */
-  readonly own: OwnFiles
-  /** A note for the agent in the next turn of this lane; returned once. */
-  noteFor(lane: LaneKey): string | null
-}
+export type { FileGuard, Killed } from './file-guard-parts.ts'
 
 /** What the workspace creates if memory.md is missing, also in the middle of a turn. */
 const emptyMemory = '# Memory\n'
 const mostTries = 5
-const mostNotes = 1000
+/** New skills of a guest's turn that are looked at one by one; the tree finds the others. */
+const mostNewSkills = 20
 /** Editors often empty a file before they write it: a file is restored only after it has been unchanged for this long. */
 const steadyMs = 30
 const notKept =
@@ -76,9 +41,20 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   /** Who may have made a change that is not handled yet. */
   const blamed = new Map<string, ReadonlySet<Actor>>()
   const reported = new Map<string, string>()
-  const notes = new Map<LaneKey, string>()
+  const { noteTo, noteFor } = createTurnNotes()
   /** One at a time: each step reads the disk, decides and writes. */
   const inOrder = createSerial()
+
+  const tree = createTreeGuard({
+    ...parts,
+    around: parts.around ?? { home: null, cwd: null },
+    limits: parts.treeLimits,
+    isNamed: file => (files.isFixed(file) || known.has(file)) && !isUnkept(currentIn(file)),
+    holdsNamed: folder => [...known].some(([file, { hash }]) => hash !== '' && file.startsWith(`${folder}/`)),
+    folderOf: ({ person }) => guestFolder(person),
+    waits: change => parts.notify(shown(change)),
+    noteTo,
+  })
 
   function trouble(file: string, why: string): void {
     if (reported.get(file) === why) return
@@ -101,7 +77,12 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
 
   /** The files that differ from their accepted content. Synchronous: only turns that are running now can have changed them. */
   function changed(): readonly { readonly file: string; readonly now: Found; readonly actors: ReadonlySet<Actor> }[] {
-    return [...new Set([...files.names(), ...known.keys()])].flatMap(file => {
+    const names = files.names()
+    const isNew = (file: string) => !known.has(file) && !files.isFixed(file)
+    const isCrowded = [...present].some(({ owner }) => !owner)
+    const left = new Set(isCrowded ? names.filter(isNew).slice(mostNewSkills) : [])
+    return [...new Set([...names, ...known.keys()])].flatMap(file => {
+      if (left.has(file)) return []
       const now = files.look(file)
       if (now.what === 'unreadable') trouble(file, now.why)
       else if (now.hash === currentIn(file).hash) {
@@ -118,7 +99,8 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     const work = changed().map(({ file, now, actors }) => {
       const before = currentIn(file)
       const by = actorFor(file, before, now, actors)
-      if (!by.owner || (isConfigFile(file) && by !== byHand)) return inOrder(() => settle(file))
+      if (!by.owner || (by !== byHand && (isConfigFile(file) || widens(file, before, now))))
+        return inOrder(() => settle(file))
       known.set(file, now)
       dealtWith(file)
       return inOrder(() => recordMade(file, before, now, by))
@@ -151,9 +133,13 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   function deal(file: string, before: Version, now: Found, actors: ReadonlySet<Actor>): Promise<boolean> {
     const by = actorFor(file, before, now, actors)
     if (!by.owner) return holdBack(file, before, now, by, actors)
-    if (!isConfigFile(file) || by === byHand) return adopt(file, before, now, by)
-    return admitConfig(file, before, now, by, actors)
+    if (by === byHand) return adopt(file, before, now, by)
+    if (isConfigFile(file)) return admitConfig(file, before, now, by, actors)
+    return widens(file, before, now) ? holdBack(file, before, now, by, actors) : adopt(file, before, now, by)
   }
+
+  const widens = (file: string, before: Version, now: Version): boolean =>
+    files.isPower(file) || (parts.widens?.(file, before.text, now.text) ?? false)
 
   const actorFor = (file: string, before: Version, now: Version, actors: ReadonlySet<Actor>): Actor => {
     const isOurs = file === 'memory.md' && before.hash === '' && now.text === emptyMemory
@@ -172,6 +158,8 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   }
 
   async function recordMade(file: string, before: Version, now: Found, by: Actor): Promise<boolean> {
+    // Makes the secrets known that are in it and nowhere else any more.
+    if (isConfigFile(file) && before.text !== null) await parts.checkConfig(file, before.text)
     await changes.record({ file, before, after: now, ...by, state: 'made', aside: null }, currentIn(file))
     if (now.what === 'other') emit({ type: 'workspace-trouble', file, why: notKept })
     if (isConfigFile(file) && by === byHand) await tryConfig(file, now)
@@ -201,6 +189,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     const why = isUnkept(before) ? null : await configTrouble(file, now)
     if (!isStill(file, now)) return false
     if (why === null) {
+      if (widens(file, before, now)) return holdBack(file, before, now, by, actors)
       await adopt(file, before, now, by)
       await parts.configChanged()
       return true
@@ -219,14 +208,19 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     await clock.sleep(steadyMs, never)
     if (!isStill(file, now)) return false
     if (isUnkept(before)) {
-      emit({ type: 'workspace-trouble', file, why: `was changed in a guest's turn and ${notKept}` })
+      // Left to the tree, which can restore what is not text.
+      if (!by.owner) return true
+      emit({ type: 'workspace-trouble', file, why: `was changed by the agent and ${notKept}` })
       return adopt(file, before, now, by)
     }
     const change = await wait(file, before, now, by)
     if (!(await putBack(file, before, now, change.aside))) return false
     // The restored file loads; after a kill the gateway was started with the changed one.
     if (isConfigFile(file)) await parts.configChanged()
-    noteTo(actors, `your change to ${file} was reverted and waits for your owner's approval (change ${change.id}).`)
+    noteTo(
+      actors,
+      `your change to ${visible(file)} was reverted and waits for your owner's approval (change ${change.id}).`,
+    )
     return true
   }
 
@@ -247,17 +241,9 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     return before.text === null || files.replace(file, absent, before.text)
   }
 
-  function noteTo(actors: Iterable<Actor>, text: string): void {
-    for (const { lane } of actors) {
-      if (lane === null || (notes.size >= mostNotes && !notes.has(lane))) continue
-      const earlier = notes.get(lane)
-      notes.set(lane, `${earlier === undefined ? '' : `${earlier}\n`}[Gateway: ${text}]`)
-    }
-  }
-
   function shown(change: Change): MemoryChange {
     const whole = shownChange(change)
-    return isConfigFile(change.file) ? { ...whole, diff: parts.scrub(whole.diff) } : whole
+    return isConfigFile(change.file) || isOfTree(change) ? { ...whole, diff: parts.scrub(whole.diff) } : whole
   }
 
   async function catchUp(): Promise<void> {
@@ -270,36 +256,53 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
       trouble('the workspace', `was changed, and the change could not be recorded yet (${String(error)})`),
     )
 
-  function guardTurn(taken: Taken<NewEvent>): () => Promise<void> {
+  function guardTurn(taken: Taken<NewEvent>, isHeld = false): Leave {
     const turn = actorOf(taken)
+    if (isHeld) return Object.assign(async () => undefined, { ready: Promise.resolve(null) })
     // Separates earlier edits by hand from those of this turn. While other turns run this is impossible.
     if (present.size === 0) void handleChangesSafely()
+    const others = [...present]
     present.add(turn)
-    const watched = turn.owner ? null : alive.watch()
-    return () => {
-      const dealt = handleChangesSafely().finally(() => watched?.())
-      // The turn stays a suspect for unhandled changes, but not for later ones.
-      present.delete(turn)
-      return dealt
+    const watched = alive.watch()
+    const ready = inOrder(() => tree.enter(turn, others, false)).then(
+      why => (why === null ? null : tooMuchToGuard(why)),
+      (error: unknown) => {
+        trouble('the workspace', `cannot be guarded (${String(error)})`)
+        return turn.owner ? null : tooMuchToGuard('could not be read')
+      },
+    )
+    const leave = () => {
+      const actors = [...present]
+      const look = () => {
+        const looked = handleChangesSafely()
+        // The turn stays a suspect for unhandled changes, but not for later ones.
+        present.delete(turn)
+        return looked
+      }
+      // Otherwise a file would be restored through the link that a guest has put in its place.
+      const swapped = tree.swapped(turn, new Set([...files.names(), ...known.keys()]))
+      const looked = swapped.length === 0 ? look() : inOrder(() => tree.putBack(swapped, actors)).then(look, look)
+      return looked
+        .then(() => inOrder(() => tree.leave(turn, actors)))
+        .then(lookAtUnkept)
+        .catch((error: unknown) => trouble('the workspace', `could not be restored (${String(error)})`))
+        .finally(watched)
     }
+    return Object.assign(leave, { ready })
   }
 
-  /** Who may have changed a file that is not as it was before the kill? */
-  function suspects(killed: readonly Killed[], survived: boolean): (file: string) => readonly Actor[] {
-    const actors = killed.map(actorOf)
-    if (actors.every(({ owner }) => owner)) return () => actors
-    const momentOf = alive.afterKill()
-    return file => {
-      const moment = survived ? 'unclear' : momentOf(file)
-      if (moment === 'after') return []
-      return moment === 'during' ? actors : [byNobodyKnown]
+  /** What the tree has restored is a new file with the same content. */
+  function lookAtUnkept(): void {
+    for (const [file, version] of known) {
+      const now = isUnkept(version) ? files.look(file) : null
+      if (now?.what === 'other') known.set(file, now)
     }
   }
 
   async function begin(killed: readonly Killed[], survived: boolean): Promise<void> {
     await files.sweepAside()
     const before = changes.known()
-    const suspectsOf = suspects(killed, survived)
+    const suspectsOf = createSuspects(killed.map(actorOf), survived ? () => 'unclear' : alive.afterKill())
     const first = new Map<string, Version>()
     for (const file of new Set([...files.names(), ...before.keys()])) {
       const was = before.get(file)
@@ -310,7 +313,8 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
         if (now.what !== 'unreadable') first.set(file, now)
         if (now.what === 'other') emit({ type: 'workspace-trouble', file, why: notKept })
       }
-      blame(file, suspectsOf(file))
+      const now = was ? files.look(file) : null
+      blame(file, suspectsOf(file, was !== undefined && now?.what === 'text' && widens(file, was, now)))
     }
     for (const [file, version] of first) known.set(file, version)
     if (first.size > 0) await changes.keep(first)
@@ -320,22 +324,27 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
       if (again) blame(file, [again])
       await settle(file)
     }
+    await tree.begin(killed.length === 0 ? null : path => suspectsOf(path, true))
   }
 
   const inDoubt = (file: string): boolean =>
     [...present, ...(blamed.get(file) ?? [])].some(({ owner }) => !owner) && !isUnkept(currentIn(file))
 
+  function approved(file: string): string | null | undefined {
+    if (inDoubt(file)) return currentIn(file).text
+    if (present.size === 0 || isUnkept(currentIn(file))) return undefined
+    const now = files.look(file)
+    return now.what !== 'unreadable' && widens(file, currentIn(file), now) ? currentIn(file).text : undefined
+  }
+
   return {
-    ...createMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown }),
+    ...createMemoryLog({ ...parts, files, known, inOrder, catchUp, wait, shown, tree }),
+    tree: { ...tree, settle: async file => (tree.isInDoubt(file) ? inOrder(() => tree.settle(file)) : undefined) },
     own: createPersonaFiles({ dir: parts.dir, files, changes, known, currentIn, inDoubt, settle, inOrder, shown }),
     guardTurn,
     catchUp: () => inOrder(catchUp),
-    approved: file => (inDoubt(file) ? currentIn(file).text : undefined),
-    noteFor(lane) {
-      const note = notes.get(lane) ?? null
-      notes.delete(lane)
-      return note
-    },
+    approved,
+    noteFor,
     begin: (killed, survived = false) => inOrder(() => begin(killed, survived)),
   }
 }

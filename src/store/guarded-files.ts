@@ -31,6 +31,10 @@ export interface Found extends Version {
 export type Look = Found | { readonly what: 'unreadable'; readonly why: string }
 
 export interface GuardedFiles {
+  /** One of those that are guarded even if they do not exist. */
+  isFixed(file: string): boolean
+  /** Whatever is changed in it, it may give the agent more power. */
+  isPower(file: string): boolean
   /** Relative to the workspace, including files that do not exist. */
   names(): readonly string[]
   /**
@@ -60,14 +64,16 @@ const mostAside = 50
 /** The names sort by age. */
 export const asideNameFor = (file: string, at: number): string => `${asideFolder}/${at}-${file.replaceAll('/', '_')}`
 
+const power = [
+  ...['.mcp.json', '.claude/settings.json', '.claude/settings.local.json', '.gemini/settings.json'],
+  ...['.codex/config.toml', 'opencode.json'],
+]
 /** The last ones are files that the CLIs read from their working directory: their own rules, and programs that they start. */
 const fixed = [
   ...['memory.md', 'identity.md', 'soul.md', 'agents.md', 'user.md', 'tools.md', 'heartbeat.md', 'boot.md'],
   ...['CLAUDE.md', 'persona.md', ...configFiles],
-  ...['AGENTS.md', 'GEMINI.md', 'CLAUDE.local.md', '.mcp.json', '.claude/settings.json', '.claude/settings.local.json'],
-  ...['.gemini/settings.json', '.codex/config.toml', 'opencode.json'],
+  ...['AGENTS.md', 'GEMINI.md', 'CLAUDE.local.md', ...power],
 ]
-const mostSkills = 500
 const largest = 4 * 1024 * 1024
 /** File system clocks are coarse: a second change within this time can leave the same timestamps. */
 const unsureMs = 2000
@@ -93,7 +99,7 @@ export function createGuardedFiles(dir: string): GuardedFiles {
   function skills(): readonly string[] {
     try {
       const folders = readdirSync(join(dir, 'skills'), { withFileTypes: true }).filter(one => !one.isFile())
-      return folders.slice(0, mostSkills).map(({ name }) => `skills/${name}/SKILL.md`)
+      return folders.map(({ name }) => `skills/${name}/SKILL.md`)
     } catch {
       return [] // no folder, no skills
     }
@@ -197,6 +203,8 @@ export function createGuardedFiles(dir: string): GuardedFiles {
   const roomFor = (aside: string) => mkdir(dirname(join(dir, aside)), { recursive: true, mode: 0o700 })
 
   return {
+    isFixed: file => fixed.includes(file),
+    isPower: file => power.includes(file),
     names,
     look,
     replace,

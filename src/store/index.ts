@@ -30,6 +30,7 @@ export {
 export { createSubAgentStore } from './subagents.ts'
 export { sweepDrafts } from './temp-files.ts'
 export { createTimeline } from './timeline.ts'
+export type { Surroundings } from './tree-places.ts'
 export { createUploadStore } from './uploads.ts'
 export { createUsage, type UsageStore } from './usage.ts'
 

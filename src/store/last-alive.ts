@@ -1,19 +1,19 @@
-// When a guest's turn was last known to run: after a kill, later changes to files were not made by the guest.
+// When a turn was last known to run: after a kill, later changes to files were not made by it.
 import { lstatSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
-/** `during`: while a guest's turn ran. `after`: when its process was certainly dead. `unclear`: the times do not tell. */
+/** `during`: while a turn ran. `after`: when its process was certainly dead. `unclear`: the times do not tell. */
 type Moment = 'during' | 'after' | 'unclear'
 
 export interface LastAlive {
-  /** Call when a guest's turn starts; call the returned function at its end. */
+  /** Call when a turn starts; call the returned function at its end. */
   watch(): () => void
-  /** For the start after a kill that interrupted guests' turns: tells when a file was changed. */
+  /** For the start after a kill that interrupted turns: tells when a file was changed. */
   afterKill(): (file: string) => Moment
 }
 
 const everyMs = 5000
-/** How long a guest's process may run after the last sign of life: until the next sign was due, plus the time to end it for certain. */
+/** How long a process may run after the last sign of life: until the next sign was due, plus the time to end it for certain. */
 const defaultDeadAfterMs = 30_000
 
 /** Uses only file system timestamps that nobody can set: other clocks may show another time. */
@@ -69,7 +69,7 @@ export function createLastAlive(dir: string, deadAfterMs = defaultDeadAfterMs): 
       const aliveAt = lstatSync(path, { throwIfNoEntry: false })?.ctimeMs
       // Also if the clock was set back since.
       if (aliveAt === undefined || (now() ?? 0) < aliveAt) return () => 'unclear'
-      return file => momentOf(join(dir, file), aliveAt, aliveAt + deadAfterMs)
+      return file => momentOf(resolve(dir, file), aliveAt, aliveAt + deadAfterMs)
     },
   }
 }

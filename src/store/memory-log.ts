@@ -8,6 +8,8 @@ import { absent, type Change, type Changes, isUnkept, type Version, versionOf } 
 import type { Found, GuardedFiles } from './guarded-files.ts'
 import { asItem, type Forgotten, hasItem, longestItem, withItem, withoutItems } from './memory-items.ts'
 import { merge } from './merge.ts'
+import type { TreeGuard } from './tree-guard.ts'
+import { isOfTree } from './tree-revert.ts'
 
 /** Maps the current text to the new text; null: no file. Undefined: not possible. */
 export type Edit = (text: string | null) => string | null | undefined
@@ -27,6 +29,7 @@ export interface MemoryLogParts {
   catchUp(): Promise<void>
   wait(file: string, before: Version, after: Found, by: Actor): Promise<Change>
   shown(change: Change): MemoryChange
+  readonly tree: Pick<TreeGuard, 'apply'>
   checkConfig(file: ConfigFileName, text: string): Promise<string | null>
   configChanged(): void | Promise<void>
 }
@@ -83,7 +86,8 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
   }
 
   async function decide(change: Change, state: 'approved' | 'undone', from: Version, to: Version) {
-    const merging = editBetween(from, to, currentIn(change.file))
+    if (isOfTree(change)) return decideTree(change, state, from, to)
+    const merging = editBetween(from, to, currentIn(change.file), changes.isRedacted)
     if (!merging) return refused(`Change ${change.id} is too large to be merged; edit ${change.file} by hand.`)
     const applied = await apply(change.file, merging)
     if (!applied.ok) return applied
@@ -93,6 +97,16 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
     const result = { ok: true, change: shown(await changes.decide(decided, after)) } as const
     if (state === 'approved' && change.aside !== null) await files.dropAside(change.aside)
     return result
+  }
+
+  async function decideTree(change: Change, state: 'approved' | 'undone', from: Version, to: Version) {
+    const why =
+      to.text !== null && changes.isRedacted(to.text) ? contradiction(change.file) : parts.tree.apply(change, from, to)
+    if (why !== undefined) return refused(why)
+    const decided = await changes.decide({ ...change, state, aside: null }, null)
+    // It may be a `.env` that the configuration reads.
+    await parts.configChanged()
+    return { ok: true, change: shown(decided) } as const
   }
 
   async function undo(id: number | null): Promise<ChangeResult> {
@@ -110,7 +124,7 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
     const change = changes.find(id)
     if (!change) return refused(unknown(id))
     if (change.state !== 'waiting') return refused(notWaiting(change))
-    return decide(change, 'approved', change.before, await whole(change))
+    return decide(change, 'approved', change.before, isOfTree(change) ? change.after : await whole(change))
   }
 
   async function whole({ after, aside }: Change): Promise<Version> {
@@ -123,7 +137,8 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
     const change = changes.find(id)
     if (!change) return refused(unknown(id))
     if (change.state !== 'waiting') return refused(notWaiting(change))
-    const denied = await changes.decide({ ...change, state: 'denied' }, currentIn(change.file))
+    const current = isOfTree(change) ? null : currentIn(change.file)
+    const denied = await changes.decide({ ...change, state: 'denied' }, current)
     if (change.aside !== null) await files.dropAside(change.aside)
     return { ok: true, change: shown(denied) }
   }
@@ -176,15 +191,18 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
 }
 
 /** The change between two versions, as an edit of a text that may have changed since. Null: the original text is not stored. */
-function editBetween(from: Version, to: Version, current: Version): Edit | null {
+function editBetween(from: Version, to: Version, current: Version, isRedacted: (text: string) => boolean): Edit | null {
   // Of a large text only the hash is stored, which is enough if nothing else has changed.
   const base = isUnkept(from) && from.hash === current.hash ? current : from
   if (isUnkept(base) || isUnkept(to)) return null
   return text => {
-    if (text === base.text || text === to.text) return to.text
+    // A secret that the log no longer has must not become a mask in the file.
+    const unlessMasked = (result: string | null) =>
+      result !== null && isRedacted(result) && !isRedacted(text ?? '') ? undefined : result
+    if (text === base.text || text === to.text) return unlessMasked(to.text)
     if (text === null || base.text === null || to.text === null) return undefined
     const merged = merge(base.text, text, to.text)
-    return merged.ok ? merged.text : undefined
+    return merged.ok ? unlessMasked(merged.text) : undefined
   }
 }
 

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { type BoardTask, type ContentItem, contentStates, type Fact, isDay, taskStates } from '../base/records.ts'
 import { createRecords, type RecordsFile, type RecordsParts } from './records.ts'
 
-interface WorkspaceParts extends Pick<RecordsParts<never>, 'newId' | 'now' | 'failed'> {
+interface WorkspaceParts extends Pick<RecordsParts<never>, 'newId' | 'now' | 'failed' | 'guard'> {
   /** The workspace. */
   readonly dir: string
 }

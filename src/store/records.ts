@@ -26,9 +26,12 @@ export interface RecordsParts<One> {
   readonly pauseMs: number
   /** Nothing is lost: the records are in memory, and the write is tried again. */
   failed(error: unknown): void
+  /** `settle` undoes what a guest has just made of the file; `wrote` says that a change of the file is ours. */
+  readonly guard?: { settle(file: string): Promise<void>; wrote(file: string): void; isInDoubt(file: string): boolean }
 }
 
 const retryMs = 5000
+const mostTries = 5
 const mostRemoved = 100
 /** For the file of dropped values; when it is full it becomes the older of two such files. */
 const mostLostBytes = 1024 * 1024
@@ -71,10 +74,22 @@ export function createRecords<One extends { readonly id: string }>(parts: Record
     }
   }
 
+  /** Without what a guest makes of the file while their turn runs. */
+  const lookSafely = async () => {
+    const { guard } = parts
+    for (let tries = 0; tries < mostTries; tries++) {
+      await guard?.settle(basename(path))
+      const looked = await look()
+      if (!guard?.isInDoubt(basename(path))) return looked
+    }
+    throw new Error(`${basename(path)} keeps changing; it is read again later.`)
+  }
+
   const takeIn = async (): Promise<void> => {
     const now = signatureOf(path)
     if (now === seen || (now !== null && now === broken)) return
-    const { found, signature } = await look()
+    const { found, signature } = await lookSafely()
+    if (signature === seen) return
     // A missing file means nothing: an editor may be about to put the next version there.
     if (found.type === 'missing') seen = null
     else if (found.type === 'broken') {
@@ -123,7 +138,10 @@ export function createRecords<One extends { readonly id: string }>(parts: Record
         const list = [...entries.values()]
         const text = JSON.stringify(around ? { ...around, items: list } : list, null, 2)
         written = await replaceWhole(path, `${text}\n`, () => signatureOf(path) === expected)
-        if (written !== null) seen = written
+        if (written !== null) {
+          seen = written
+          parts.guard?.wrote(basename(path))
+        }
       }
       base = new Map(entries)
       dirty = false

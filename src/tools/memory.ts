@@ -1,5 +1,6 @@
 // Tools for memory: search, add and remove, with the author of each change recorded.
 import type { MemoryHit, MemorySearch } from '../base/memory.ts'
+import { visible } from '../base/scrub.ts'
 import type { Caller, Tool, ToolAnswer } from '../base/tools.ts'
 import { limited, lines, tool } from './tool.ts'
 
@@ -47,4 +48,4 @@ export function memoryTools(memory: Memory): readonly Tool[] {
 const isConversation = ({ source }: MemoryHit) => /^(?:conversations|messages)\b/.test(source)
 
 const line = ({ source, title, snippet }: MemoryHit) =>
-  `- ${source}${title && title !== source ? ` (${title})` : ''}: ${snippet.replace(/\s+/g, ' ')}`
+  `- ${visible(source)}${title && title !== source ? ` (${visible(title)})` : ''}: ${snippet.replace(/[\s\u0085]+/g, ' ')}`

@@ -148,7 +148,7 @@ describe.each(['cold', 'warm'] as const)(`the real ${name}, %s`, way => {
         settings: { workingDir: home, permissionMode: 'bypassPermissions', silenceMs: 200_000, ceilingMs: 300_000 },
         compose: ({ event, received, interrupted }) =>
           composePrompt({
-            text: received === 'all' ? '' : wordsOf(event),
+            text: received === 'all' ? '' : wordsOf(event, '-----mark'),
             received: received !== 'nothing',
             interrupted,
           }),

@@ -51,7 +51,7 @@ describe.each(ways)('%s', way => {
       newSessionId: () => crypto.randomUUID(),
       compose: ({ event, received, interrupted }) =>
         composePrompt({
-          text: received === 'all' ? '' : wordsOf(event),
+          text: received === 'all' ? '' : wordsOf(event, '-----mark'),
           received: received !== 'nothing',
           interrupted,
         }),

@@ -86,7 +86,7 @@ test('the prompt of a heartbeat or cron job is exactly its instruction, with the
       async (kind, instruction, systemPrompt) => {
         const { take, asked } = createTestTurns(() => answer('x'), {
           systemPrompt: async () => systemPrompt,
-          compose: ({ event, interrupted }) => composePrompt({ text: wordsOf(event), interrupted }),
+          compose: ({ event, interrupted }) => composePrompt({ text: wordsOf(event, '-----mark'), interrupted }),
         })
         const what = { kind, name: 'x', instruction }
         const item: NewEvent = { key: 'k', lane: `${kind}:x`, what, replyTo: null, source: kind }

@@ -63,8 +63,9 @@ export function openSession(resume, chosen, refuse, lost) {
 
 /** One turn of a session; false: it ended with an error. When `signal` aborts, it stops without further output. */
 export async function takeTurn(voice, { id: session, resumed }, given, signal) {
-  // The time line differs in each turn, so it is separated from the prompt.
-  const [, now = null, prompt] = /^(?:(\[Gateway: it is [^\]\n]*\])\n\n)?([\s\S]*)$/.exec(given)
+  // The time line and the marks around text from outside differ in each turn, so they are separated from the prompt.
+  const [, now = null, rest] = /^(?:(\[Gateway: it is [^\]\n]*\])\n\n)?([\s\S]*)$/.exec(given)
+  const prompt = rest.replaceAll(/^(-----[0-9a-f]{20})\n([\s\S]*?)\n\1$/gm, '$2')
   const file = join(home, `${session}.json`)
   const told = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
   const system = voice.systemFile ? readFileSync(voice.systemFile, 'utf8') : (voice.system ?? '')
@@ -73,7 +74,7 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
   const isAbove = one => one.startsWith('[Gateway: your turn on the last message above')
   const meantWords = (isAbove(prompt) && told.findLast(one => !isAbove(one))) || prompt
   const env = Object.keys(process.env)
-  journal({ what: 'begin', session, resumed, now, prompt, about: meantWords, args, env, system, mcpConfig })
+  journal({ what: 'begin', session, resumed, now, given, prompt, about: meantWords, args, env, system, mcpConfig })
 
   // [[only:claude]]: the other CLIs ignore all brackets.
   const only = /\[\[only:([a-z]+)\]\]/.exec(meantWords)?.[1]
@@ -161,6 +162,9 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
     const [name, ...text] = asks(how)?.[1]?.split('|') ?? []
     if (name) put(name, `${text.join('|')}\n`)
   }
+  // [[run:FILE]]: a program, in its working folder.
+  const program = asks('run')
+  if (program) spawnSync(process.execPath, [program[1]], { stdio: 'ignore' })
   if (asks('dieafter')) process.exit(4)
   if (voice.forgetsFailures) writeFileSync(file, JSON.stringify([...told, prompt]))
   const last = meantWords.slice(meantWords.lastIndexOf('\n') + 1)

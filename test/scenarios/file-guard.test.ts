@@ -63,7 +63,7 @@ test('an invalid config.json by the agent is reverted and explained to it; a val
   await client.close()
 })
 
-test('a secret added by an edit of config.json is hidden too', async () => {
+test('a secret in an edit of config.json is hidden, both while it waits and once it is approved', async () => {
   await using home = await temporaryHome()
   const gateway = await home.start()
   const client = await connect(gateway.url, 'a')
@@ -74,8 +74,14 @@ test('a secret added by an edit of config.json is hidden too', async () => {
   await client.final('1')
   client.say('2', '/memory log')
   const { text } = await client.final('2')
-  expect(text).toMatch(/config\.json, by the agent for the owner: `\+\{ "mcp"/)
+  expect(text).toMatch(/config\.json, by the agent for the owner, \*\*waiting for your approval\*\*: `\+\{ "mcp"/)
   expect(text).not.toContain('swordfish77')
+  client.say('3', '/memory approve 1')
+  expect((await client.final('3')).text).toMatch(/^Approved/)
+  client.say('4', '/memory log')
+  const { text: later } = await client.final('4')
+  expect(later).toContain('"mcp"')
+  expect(later).not.toContain('swordfish77')
   await client.close()
 })
 

@@ -47,6 +47,8 @@ async function inn(env: Record<string, string> = {}) {
   if (!backends.ok) throw new Error(backends.why)
   const live = await createLiveConfig({ loaded, load: async () => loaded, onReload: () => undefined })
   const gateway = await buildGateway({
+    around: { home: null, cwd: null },
+    hide: text => text,
     ...{ live, db, tempDirs, backends, clock, log, version: '0', scrub },
     ready: () => true,
     variable: () => null,
@@ -80,10 +82,11 @@ async function inn(env: Record<string, string> = {}) {
     },
     /** Everything that is on disk. */
     onDisk: () => readdirSync(dir).flatMap(file => (/\.db/.test(file) ? readFileSync(join(dir, file), 'latin1') : [])),
-    /** The last prompt of the agent. */
+    /** The last prompt of the agent, without the marks around what people wrote. */
     async heard(count = 1) {
       await eventually(`${count} answers`, () => deliveries.length === count)
-      return deliveries.at(-1)?.text.split('You said:\n\n')[1]
+      const prompt = deliveries.at(-1)?.text.split('You said:\n\n')[1]
+      return prompt?.replaceAll(/^(-----[0-9a-f]{20})\n([\s\S]*?)\n\1$/gm, '$2')
     },
     missing() {
       const { received, answered, waiting, running, refused, failed } = gateway.report.status().events

@@ -58,7 +58,7 @@ export async function* examine(from: LoadFrom, live: boolean, signal: AbortSigna
     const backends = lookForBackends(context, signal)
     let failed = false
     for (const { what, checks } of [
-      ...lookAround(context, signal),
+      ...handleChanges(context, signal),
       { what: 'agents', checks: backends.then(found => found.checks) },
     ]) {
       // No progress line for a check that finishes immediately.
@@ -96,7 +96,7 @@ async function contextOf(from: LoadFrom): Promise<DoctorContext> {
 }
 
 /** Runs all checks in parallel. A check that throws becomes a failed check. */
-function lookAround({ loaded, configDir, environment }: DoctorContext, signal: AbortSignal): readonly Part[] {
+function handleChanges({ loaded, configDir, environment }: DoctorContext, signal: AbortSignal): readonly Part[] {
   const running = findGateway(configDir)
   return [
     part('node', async () => nodeChecks()),

@@ -6,7 +6,7 @@ import { errorText } from '../../base/error-text.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { Emit, Signal } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
-import { type LiveConfig, showProblems } from '../../config/index.ts'
+import { type LiveConfig, mask, showProblems } from '../../config/index.ts'
 import { changeNotice } from '../../send/index.ts'
 import {
   createArchive,
@@ -18,8 +18,10 @@ import {
   type Database,
   type Killed,
   openMemorySearch,
+  type Surroundings,
 } from '../../store/index.ts'
 import { stateDir } from '../state-folder.ts'
+import { widens } from './power.ts'
 
 export interface MemoryWiringParts {
   readonly live: LiveConfig
@@ -27,11 +29,13 @@ export interface MemoryWiringParts {
   readonly clock: Clock
   readonly emit: Emit
   scrub(text: string): string
+  hide(text: string): string
+  readonly around: Surroundings
   /** Notifies the owner, once per key. */
   notify(key: string, text: string): Promise<void>
 }
 
-export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: MemoryWiringParts) {
+export function createMemoryWiring({ live, db, clock, emit, scrub, hide, around, notify }: MemoryWiringParts) {
   const { configDir: dir } = live.current()
   const zone = () => live.current().timezone
   const failed = (file: string) => (error: unknown) => {
@@ -39,9 +43,10 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: Mem
     const words = errorText(error)
     emit({ type: 'workspace-trouble', file, why: words.startsWith(`${file} `) ? words.slice(file.length + 1) : words })
   }
+  const changes = createChanges(db, clock, { hide, mask })
   const fileGuard = createFileGuard({
     dir,
-    changes: createChanges(db, clock),
+    changes,
     clock,
     emit,
     async checkConfig(file, text) {
@@ -50,13 +55,16 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: Mem
     },
     async configChanged() {
       await live.reload()
+      await changes.redact()
     },
     notify: change => void notify(`change:${change.id}`, changeNotice(change)),
     scrub,
+    around,
+    widens,
   })
   const archive = createArchive({ db, dir, clock, wall: live.wall, failed: failed('messages') })
   const search = openMemorySearch({ dir, file: join(stateDir(dir), 'search.db'), clock, emit, zone })
-  const records = { dir, newId: randomUUID, now: clock.now }
+  const records = { dir, newId: randomUUID, now: clock.now, guard: fileGuard.tree }
   const brain = createBrain({ ...records, failed: failed('brain.json') })
   const tasks = createTasks({ ...records, failed: failed('tasks.json') })
   const content = createContent({ ...records, failed: failed('content-items.json') })
@@ -70,12 +78,16 @@ export function createMemoryWiring({ live, db, clock, emit, scrub, notify }: Mem
     memory: { ...search, ...fileGuard } satisfies MemorySearch & MemoryLog,
     /** Archives what has ended, soon. */
     archive: archive.nudge,
-    begin: (killed: readonly Killed[], survived: boolean) => fileGuard.begin(killed, survived),
+    async begin(killed: readonly Killed[], survived: boolean) {
+      await fileGuard.begin(killed, survived)
+      await changes.redact()
+    },
     /** Keep the archive and the index up to date until the signal. */
     chores: [archive.run, search.watch] as const,
     async flush() {
       await Promise.all([archive.flush(), brain.flush(), tasks.flush(), content.flush()])
       await search.close()
+      fileGuard.tree.close()
     },
   }
 }

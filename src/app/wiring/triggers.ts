@@ -24,7 +24,7 @@ export interface TriggersParts {
   readonly chats: ReadonlyMap<string, ChatAdapter>
   readonly accept: EventSink
   readonly budget: Budget
-  readonly fileGuard: Pick<FileGuard, 'approved' | 'edit'>
+  readonly fileGuard: Pick<FileGuard, 'approved' | 'edit' | 'tree'>
   placeOf(channel: string | null): Place | null
   /** The value of an environment variable, for the secrets of webhooks. */
   variable(name: string): string | null
@@ -94,6 +94,7 @@ export function createTriggers(parts: TriggersParts): Triggers {
         const place = placeOf(channel)
         return place && chats.has(place.chat) ? place : null
       },
+      isInDoubt: fileGuard.tree.isInDoubt,
       split: (place, text, files) => piecesOf(text, files, chats.get(place.chat)?.limits ?? null),
       emit,
       clock,

@@ -12,6 +12,7 @@ import {
   composePrompt,
   type createWorkspace,
   describeSpeaker,
+  markOf,
   recallHistory,
   timeLine,
   wordsOf,
@@ -91,12 +92,13 @@ export function createTurnWiring(parts: TurnWiringParts) {
     equip: equipment.equip,
     hook: parts.hook,
     guardTurn: fileGuard.guardTurn,
-    compose: ({ event, earlier, received, history: messages, resumed, interrupted }) =>
-      composePrompt({
-        text: received === 'all' ? '' : wordsOf(event),
+    compose: ({ event, earlier, received, history: messages, resumed, interrupted }) => {
+      const mark = markOf(randomBytes(10).toString('hex'))
+      return composePrompt({
+        text: received === 'all' ? '' : wordsOf(event, mark),
         received: received !== 'nothing',
         time: timeLine(clock.now(), live.wall),
-        collected: earlier.map(wordsOf),
+        collected: earlier.map(one => wordsOf(one, mark)),
         interrupted,
         note: fileGuard.noteFor(event.lane),
         history:
@@ -110,7 +112,8 @@ export function createTurnWiring(parts: TurnWiringParts) {
                 historyHandedOver.characters,
                 resumed ? 'since' : 'all',
               ),
-      }),
+      })
+    },
     wasReset: ({ id, lane }) => conversationSettings.freshFrom(lane) >= id,
     history: (lane, after) =>
       history.answered(lane, Math.max(after, conversationSettings.freshFrom(lane)), historyHandedOver.messages),
