@@ -1,5 +1,5 @@
 // Who may speak: strangers, guests and the owner in a chat that anybody can write to; and `aetheel pair`.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -36,8 +36,10 @@ async function inn(env: Record<string, string> = {}) {
   if (!loaded.ok) throw new Error('the configuration of the test is wrong')
   let later = 0
   const clock = { now: () => Date.now() + later, sleep: systemClock.sleep }
-  const db = openDatabase(join(dir, 'test.db'))
-  const tempDirs = createTempDirs(join(dir, 'runs'))
+  const state = join(dir, '.aetheel')
+  mkdirSync(state)
+  const db = openDatabase(join(state, 'test.db'))
+  const tempDirs = createTempDirs(join(state, 'runs'))
   const logged: string[] = []
   const log = pino({ level: 'trace' }, { write: line => void logged.push(line) })
   const stop = new AbortController()
@@ -81,7 +83,8 @@ async function inn(env: Record<string, string> = {}) {
       later += ms
     },
     /** Everything that is on disk. */
-    onDisk: () => readdirSync(dir).flatMap(file => (/\.db/.test(file) ? readFileSync(join(dir, file), 'latin1') : [])),
+    onDisk: () =>
+      readdirSync(state).flatMap(file => (/\.db/.test(file) ? readFileSync(join(state, file), 'latin1') : [])),
     /** The last prompt of the agent, without the marks around what people wrote. */
     async heard(count = 1) {
       await eventually(`${count} answers`, () => deliveries.length === count)
