@@ -82,8 +82,9 @@ export async function buildGateway(parts: BuildParts) {
   })
 
   const chats = new Map<string, ChatAdapter>()
-  const { attached, deliveries, deliver, followUpsOf } = createReplies({
+  const { attached, scopeOf, deliveries, deliver, followUpsOf } = createReplies({
     ...{ live, clock, emit, chats, scrub },
+    attachments: stores.history.attachments,
     reports: (taken, wording) => subagents.reports(taken, wording),
   })
   const bug = (error: unknown) => log.error({ err: error }, 'internal error')
@@ -145,7 +146,7 @@ export async function buildGateway(parts: BuildParts) {
   const { toolServer, equipment } = createToolWiring({
     live,
     emit,
-    messages: createUnprompted({ chats, attached, outbox }),
+    messages: { ...createUnprompted({ chats, attached, outbox }), scopeOf },
     jobs: triggers.jobs,
     memory: memoryWiring.memory,
     facts: memoryWiring.brain,

@@ -170,6 +170,12 @@ export function principalOf({ what, principal }: NewEvent): Principal {
   }
 }
 
+/** When messages are batched, the turn gets the lowest permissions among them. */
+export function principalOfAll(events: readonly NewEvent[]): Principal {
+  const all = events.map(principalOf)
+  return all.findLast(one => !one.owner) ?? all.at(-1) ?? { owner: false, person: null }
+}
+
 /** The text of the request, as received. */
 export function textOf(what: EventPayload): string {
   switch (what.kind) {

@@ -113,6 +113,7 @@ function rig() {
           said.push({ key, place, text, files })
           return { left: files.filter(file => file.startsWith('/')) }
         },
+        scopeOf: () => undefined,
       },
       jobs,
       memory: {

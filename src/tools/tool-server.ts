@@ -1,5 +1,5 @@
 // The tool server: agents call the gateway's own tools here. A key is valid only while a turn of its lane and principal runs.
-import { type LaneKey, type NewEvent, type Principal, principalOf } from '../base/event.ts'
+import { type LaneKey, type NewEvent, type Principal, principalOfAll } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { Caller, OfferedTool, Tool, ToolAnswer, ToolCalls } from '../base/tools.ts'
 import { checkArguments } from './arguments.ts'
@@ -109,12 +109,6 @@ export function createToolServer({ tools, newKey, broke }: ToolServerParts): Too
     },
     call,
   }
-}
-
-/** When messages are batched, the turn gets the lowest permissions among them. */
-const principalOfAll = (events: readonly NewEvent[]): Principal => {
-  const all = events.map(principalOf)
-  return all.findLast(one => !one.owner) ?? all.at(-1) ?? { owner: false, person: null }
 }
 
 const callerOf = (

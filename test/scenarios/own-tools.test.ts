@@ -46,6 +46,7 @@ async function openGateway() {
       said.push(text)
       return { left: [] }
     },
+    scopeOf: () => undefined,
   }
   const toolServer = createToolServer({
     tools: createTools({ formatTime: String, jobs, messages }),
