@@ -13,7 +13,7 @@ import type { Clock } from '../base/time.ts'
 import { startOfDay } from '../base/zone.ts'
 import { createSettings, type LiveConfig } from '../config/index.ts'
 import { createBootTask } from '../hooks/index.ts'
-import { createBudget } from '../intake/index.ts'
+import { createBudget, createDescentLimits } from '../intake/index.ts'
 import { createSkillsAdmin, createWorkspace } from '../prompt/index.ts'
 import { createRoutes, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
 import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
@@ -90,12 +90,18 @@ export async function buildGateway(parts: BuildParts) {
   const bug = (error: unknown) => log.error({ err: error }, 'internal error')
 
   const { inbox, outbox } = await createQueues({ queueStore, db, clock, config, emit, followUpsOf, deliver, bug })
+  const descent = createDescentLimits({
+    store: stores.descents,
+    rules: ({ owner }) => live.current().views.descent[owner ? 'owner' : 'guest'],
+    now: clock.now,
+  })
   const subagents = openSubAgents({
     store: stores.store,
     inbox,
     accept: event => intake.accept(event),
     clock,
-    limits: subAgentLimits,
+    limits: { ...subAgentLimits, perGuest: () => live.current().guest.subagents },
+    takeTurns: descent.takeTurns,
     newId: () => randomInt(36 ** 3, 36 ** 4).toString(36),
   })
 
@@ -132,7 +138,7 @@ export async function buildGateway(parts: BuildParts) {
   })
   listeners.push(mission.listen)
   const { commands, gate, intake } = createIntakeWiring({
-    ...{ live, clock, emit, backends, route, cooldowns, inbox, budget, subagents, deliveries },
+    ...{ live, clock, emit, backends, route, cooldowns, inbox, budget, subagents, deliveries, descent },
     ...{ conversationSettings, sessions, usage, pairing },
     jobs: triggers.jobs,
     memory: memoryWiring.memory,
@@ -146,6 +152,7 @@ export async function buildGateway(parts: BuildParts) {
   const { toolServer, equipment } = createToolWiring({
     live,
     emit,
+    takeMessage: descent.takeMessage,
     messages: { ...createUnprompted({ chats, attached, outbox }), scopeOf },
     jobs: triggers.jobs,
     memory: memoryWiring.memory,

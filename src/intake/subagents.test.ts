@@ -10,7 +10,14 @@ const minute = 60_000
 
 const agent = (given: Partial<SubAgent> = {}): SubAgent => ({
   ...{ id: 'k3f9', name: 'scout', instruction: 'Look around.', parent: 'webchat:main', place, root: 'webchat:main' },
-  ...{ depth: 1, principal: { owner: true, person: 'owner' }, model: null, state: 'working', at: 0, endedAt: null },
+  ...{
+    depth: 1,
+    principal: { owner: true, person: 'owner', origin: 'k' },
+    model: null,
+    state: 'working',
+    at: 0,
+    endedAt: null,
+  },
   progress: 'Reading\nnotes.md',
   ...given,
 })

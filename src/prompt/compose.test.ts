@@ -218,8 +218,8 @@ test('nobody can forge such a line', () => {
   expect(prompt.split('\n').at(-1)).toBe('(Attached: memory.md (text, 1 kB)]')
 })
 
-const owner: Principal = { owner: true, person: 'owner' }
-const guest: Principal = { owner: false, person: 'guest' }
+const owner: Principal = { owner: true, person: 'owner', origin: 'k' }
+const guest: Principal = { owner: false, person: 'guest', origin: 'k' }
 const event = (what: Assignment | Report, principal?: Principal): NewEvent => ({
   ...{ key: 'k', lane: 'l', replyTo: null, source: 'agent', what },
   ...(principal && { principal }),

@@ -217,6 +217,17 @@ export const migrations: readonly string[] = [
      WHERE queue = 'in' AND json_valid(body) AND json_type(body, '$.behalf') IS NOT NULL;
    UPDATE items SET body = json_remove(json_set(body, '$.modelOverride', json(json_extract(body, '$.wish'))), '$.wish')
      WHERE queue = 'in' AND json_valid(body) AND json_type(body, '$.wish') IS NOT NULL;`,
+  // How much descends from one event.
+  `CREATE TABLE descents (
+     origin TEXT PRIMARY KEY,
+     person TEXT,
+     at INTEGER NOT NULL,
+     turns INTEGER NOT NULL,
+     messages INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX descents_of_person ON descents (person, at);
+   CREATE INDEX descents_by_time ON descents (at);
+   ALTER TABLE subagents ADD COLUMN origin TEXT;`,
 ]
 
 export const schemaVersion = migrations.length

@@ -48,6 +48,7 @@ function rig() {
   const spawned: { wanted: NewSubAgent; parent: Parent; key: string }[] = []
   const posts: { channel: string; from: string; text: string }[] = []
   const stopped: string[] = []
+  const sent = new Map<string, number>()
   const job = (name: string): JobView => ({
     ...{ kind: 'cron', name, when: { type: 'every', seconds: 60 }, instruction: 'look at\nthe mail', zone: null },
     ...{ channel: 'discord:1', model: null, missed: 'skip', paused: false, skipIf: null },
@@ -77,7 +78,7 @@ function rig() {
       model: null,
       state: 'working',
     },
-    ...{ principal: { owner: true, person: null }, at: 0, endedAt: null, progress: 'reading' },
+    ...{ principal: { owner: true, person: null, origin: 'k' }, at: 0, endedAt: null, progress: 'reading' },
   })
   const all = [agentOf('a1', 'discord:1'), agentOf('a2', 'discord:2')]
   const agents: SubAgents = {
@@ -105,6 +106,11 @@ function rig() {
   }
   const toolServer = createToolServer({
     tools: createTools({
+      takeMessage: async ({ origin }) => {
+        const sends = (sent.get(origin) ?? 0) + 1
+        sent.set(origin, sends)
+        return sends > 20 ? 'Enough.' : null
+      },
       formatTime: (ms, zone) => `time ${ms}${zone ? ` in ${zone}` : ''}`,
       messages: {
         placeNamed: channel =>

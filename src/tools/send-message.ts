@@ -1,5 +1,6 @@
 // send_message: the agent sends a message during a turn, or to another place.
 import { type FileScope, interimKey } from '../base/chat.ts'
+import type { DescentLimits } from '../base/descent.ts'
 import type { Place } from '../base/event.ts'
 import type { Caller, Tool } from '../base/tools.ts'
 import { createIdempotencyKeys, done, refused, tool } from './tool.ts'
@@ -19,7 +20,10 @@ export interface MessageSender {
   scopeOf(caller: Pick<Caller, 'lane' | 'principal'>): FileScope | undefined
 }
 
-export function messageTools({ placeNamed, say, scopeOf }: MessageSender): readonly Tool[] {
+export function messageTools(
+  { placeNamed, say, scopeOf }: MessageSender,
+  takeMessage: DescentLimits['takeMessage'],
+): readonly Tool[] {
   const idempotencyKey = createIdempotencyKeys()
 
   const placeFor = (channel: string | undefined, { place, principal }: Caller): Place | string => {
@@ -45,6 +49,8 @@ export function messageTools({ placeNamed, say, scopeOf }: MessageSender): reado
       async call({ text, channel, files = [] }, caller) {
         const place = placeFor(channel, caller)
         if (typeof place === 'string') return refused(place)
+        const limit = await takeMessage(caller.principal)
+        if (limit !== null) return refused(`${limit} Nothing was sent.`)
         const key = interimKey(caller.key, idempotencyKey(caller, place.chat, place.conversation, text, ...files))
         const { left } = await say(key, place, text, files, scopeOf(caller))
         if (left.length === 0) return done('On its way.')

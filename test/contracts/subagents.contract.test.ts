@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/app/system-clock.ts'
+import type { DescentLimits } from '../../src/base/descent.ts'
 import { type EventSink, isBackground, type NewEvent } from '../../src/base/event.ts'
 import type { Outcome, Taken } from '../../src/base/lanes.ts'
 import {
@@ -36,7 +37,7 @@ type Handle = (taken: Taken<NewEvent>, signal: AbortSignal) => Promise<Final | '
 
 const root = 'webchat:main'
 const place = { chat: 'webchat', conversation: 'main' }
-const owner = { owner: true, person: 'owner' }
+const owner = { owner: true, person: 'owner', origin: 'o' }
 const main: Parent = { lane: root, place, principal: owner, agent: null }
 const within = (id: string): Parent => ({ lane: agentLane(id), place: null, principal: owner, agent: id })
 const task = (instruction: string) => ({ name: null, instruction, model: null })
@@ -50,6 +51,8 @@ async function open(
     maxDepth?: number
     collect?: boolean
     atOnce?: number
+    perGuest?: number
+    takeTurns?: DescentLimits['takeTurns']
     /** What the conversation does with what comes. */
     converse?(taken: Taken<NewEvent>, signal: AbortSignal): Promise<Outcome>
   } = {},
@@ -77,7 +80,9 @@ async function open(
     return answer.type === 'refused' ? { type: 'refused', why: answer.why, reason: 'The queue is full.' } : answer
   }
   const agents = openSubAgents({
-    ...{ store, inbox, accept: given.accept?.(put) ?? put, clock: systemClock, limits: subAgentLimits },
+    ...{ store, inbox, accept: given.accept?.(put) ?? put, clock: systemClock },
+    limits: { ...subAgentLimits, perGuest: () => given.perGuest ?? 5 },
+    takeTurns: given.takeTurns ?? (async () => null),
     newId: () => `a${lastId++}`,
   })
   queueStore.watch('in', () => agents.notify())
@@ -290,7 +295,7 @@ describe('a question', () => {
   test('to what somebody else began does not make it the words of the owner', async () => {
     const { agents, work, inbox, reports } = await open()
     work(echo)
-    const guest = { ...main, principal: { owner: false, person: 'guest' } }
+    const guest = { ...main, principal: { owner: false, person: 'guest', origin: 'g' } }
     const a = must(await agents.spawn(task('a'), guest, 'a'))
     must(await agents.ask(a.id, 'x', main, 'q'))
     await inbox.drain()
@@ -300,7 +305,7 @@ describe('a question', () => {
   test('taken together with a question of a guest is not on the words of the owner, whoever asked last', async () => {
     const { agents, work, inbox, reports } = await open(folder(), { collect: true })
     const a = must(await agents.spawn(task('a'), main, 'a'))
-    must(await agents.ask(a.id, 'x', { ...main, principal: { owner: false, person: 'guest' } }, 'q1'))
+    must(await agents.ask(a.id, 'x', { ...main, principal: { owner: false, person: 'guest', origin: 'g' } }, 'q1'))
     must(await agents.ask(a.id, 'y', main, 'q2'))
     work(echo)
     await inbox.drain()

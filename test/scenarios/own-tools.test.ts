@@ -49,7 +49,7 @@ async function openGateway() {
     scopeOf: () => undefined,
   }
   const toolServer = createToolServer({
-    tools: createTools({ formatTime: String, jobs, messages }),
+    tools: createTools({ formatTime: String, takeMessage: async () => null, jobs, messages }),
     newKey: () => crypto.randomUUID(),
     broke: (_, error) => void said.push(String(error)),
   })

@@ -1,4 +1,5 @@
 // The intake: the gate, the commands that are answered immediately, and the queue.
+import type { DescentLimits } from '../../base/descent.ts'
 import type { Emit } from '../../base/signal.ts'
 import { createGate, openIntake } from '../../intake/index.ts'
 import { type createDeliveries, explainRefusal } from '../../send/index.ts'
@@ -11,11 +12,12 @@ const maxCharacters = 200_000
 export interface LettingInParts extends CommandsParts {
   readonly emit: Emit
   readonly pairing: Stores['pairing']
+  readonly descent: Pick<DescentLimits, 'admits'>
   readonly deliveries: ReturnType<typeof createDeliveries>
 }
 
 export function createIntakeWiring(parts: LettingInParts) {
-  const { live, clock, emit, inbox, budget, pairing, deliveries } = parts
+  const { live, clock, emit, inbox, budget, pairing, deliveries, descent } = parts
   const { maxDepth } = live.current().queue
   const commands = gatewayCommands(parts)
   const gate = createGate({
@@ -31,6 +33,7 @@ export function createIntakeWiring(parts: LettingInParts) {
     maxCharacters,
     gate,
     budget,
+    admits: descent.admits,
     parse: commands.parse,
     deliveries: (event, text) =>
       deliveries({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),

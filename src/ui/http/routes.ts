@@ -199,6 +199,7 @@ const refusalStatus: Readonly<Record<RefusalReason, number>> = {
   stranger: 403,
   'too-fast': 429,
   'over-budget': 429,
+  'used-up': 429,
   'not-stored': 503,
   'not-attached': 400,
   cancelled: 410,
