@@ -22,6 +22,7 @@ const code = await runCli(
       yield* (await app()).doctor(flags, live, signal)
     },
     pairing: async flags => (await app()).pairing(flags),
+    logins: async flags => (await app()).logins(flags),
     jobs: async flags => (await app()).jobs(flags),
     sessions: async flags => (await app()).sessions(flags),
     memory: async flags => (await app()).memory(flags),

@@ -17,7 +17,15 @@ import { createBudget, createDescentLimits } from '../intake/index.ts'
 import { createSkillsAdmin, createWorkspace } from '../prompt/index.ts'
 import { createRoutes, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
 import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
-import { byHand, createLogReader, createSessionsAdmin, type Database, lossNote, sweepDrafts } from '../store/index.ts'
+import {
+  byHand,
+  createLogins,
+  createLogReader,
+  createSessionsAdmin,
+  type Database,
+  lossNote,
+  sweepDrafts,
+} from '../store/index.ts'
 import { createStatus } from '../ui/index.ts'
 import { logSignal } from './log.ts'
 import { ownerlessChats } from './ownerless.ts'
@@ -213,6 +221,7 @@ export async function buildGateway(parts: BuildParts) {
     gate,
     toolServer,
     conversations,
+    logins: (token: string) => createLogins(db, clock, token),
     admin: {
       mission: mission.admin,
       pairing,

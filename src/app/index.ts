@@ -39,11 +39,17 @@ export async function embed(flags: Flags, signal: AbortSignal) {
   return embedGateway(await mustLoad(inside), instead => load(inside, instead), signal)
 }
 
-/** The next four open what the gateway stores, while no gateway is running. */
+/** The next five open what the gateway stores, while no gateway is running. */
 export async function pairing(flags: Flags) {
   const { config } = await mustLoad(flags)
   const { storedPairing } = await import('./offline.ts')
   return storedPairing(config)
+}
+
+export async function logins(flags: Flags) {
+  const { config } = await mustLoad(flags)
+  const { storedLogins } = await import('./offline.ts')
+  return storedLogins(config)
 }
 
 export async function sessions(flags: Flags) {

@@ -85,7 +85,12 @@ test('new starts a sub-agent in this conversation, under the key of the command,
   expect(spawned).toEqual([
     [
       { name: null, instruction: 'find the\nbug', model: null },
-      { lane: 'webchat:main', place, principal: { owner: true, person: 'owner' }, agent: null },
+      {
+        lane: 'webchat:main',
+        place,
+        principal: { owner: true, person: 'owner', origin: 'webchat:main:1' },
+        agent: null,
+      },
       'webchat:main:1',
     ],
   ])

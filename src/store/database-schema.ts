@@ -228,6 +228,16 @@ export const migrations: readonly string[] = [
    CREATE INDEX descents_of_person ON descents (person, at);
    CREATE INDEX descents_by_time ON descents (at);
    ALTER TABLE subagents ADD COLUMN origin TEXT;`,
+  // Browsers that are logged in, and the name of this gateway in their cookies.
+  `CREATE TABLE logins (
+     id TEXT PRIMARY KEY,
+     hash TEXT NOT NULL UNIQUE,
+     name TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     used_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE gateway (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL) STRICT;
+   INSERT INTO gateway VALUES (1, lower(hex(randomblob(4))));`,
 ]
 
 export const schemaVersion = migrations.length

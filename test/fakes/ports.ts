@@ -14,6 +14,7 @@ export const noPorts = (): CliPorts => {
     embed: nothing('gateway'),
     doctor: async function* () {},
     pairing: async () => ({ ...noPairing, close }),
+    logins: async () => ({ list: async () => [], revoke: async () => 0, close }),
     jobs: async () => ({ ...jobs, close }),
     sessions: async () => ({ ...sessions, close }),
     memory: async () => ({ ...memory, close }),

@@ -105,6 +105,7 @@ test('the help as a whole', async () => {
                              to its pages (exit 0: ready)
       chat                   ask once, or without a text chat at the terminal
       pair                   who has access: list requests, approve or deny them
+      logins                 browsers that are logged in: list them, log them out
       cron                   jobs: what the agent does on a schedule
       sessions               which session each conversation continues
       memory                 search the memory, and review its changes

@@ -1,6 +1,6 @@
 // The commands and their options. The code of a command is loaded when it is called.
 import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError, Option } from 'commander'
-import { addCron, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
+import { addCron, addLogins, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
 import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import { addCompletion, addDoctor, addInit, addService } from './setup-commands.ts'
@@ -60,6 +60,7 @@ export function buildProgram(
   addStatus(program, ports, terminal, action)
   addChat(program, ports, terminal, action)
   addPair(making)
+  addLogins(making)
   addCron(making)
   addSessions(making)
   addMemory(making)
