@@ -75,6 +75,11 @@ export async function* doctor(flags: Flags, live: boolean, signal: AbortSignal) 
   yield* examine({ flags, env: process.env, cwd: process.cwd() }, live, signal)
 }
 
+export async function audit(flags: Flags, fix: boolean) {
+  const { audit } = await import('./doctor/index.ts')
+  return audit({ flags, env: process.env, cwd: process.cwd() }, fix)
+}
+
 /** What `aetheel init` finds, and what it can write. */
 export async function setup(flags: Flags) {
   const { createSetup } = await import('./setup/init.ts')

@@ -193,9 +193,10 @@ function payloadBlock(name: string, payload: string): string {
   )
 }
 
-/** A line that does not occur in the text. */
+/** A line that does not occur in the text: it has more dashes in a row. */
 function delimiterFor(text: string): string {
-  let delimiter = '-----payload-----'
-  while (text.includes(delimiter)) delimiter = `-${delimiter}-`
-  return delimiter
+  let longest = 4
+  for (const [dashes] of text.matchAll(/-+/g)) longest = Math.max(longest, dashes.length)
+  const dashes = '-'.repeat(longest + 1)
+  return `${dashes}payload${dashes}`
 }

@@ -13,6 +13,7 @@ export const noPorts = (): CliPorts => {
     find: async () => null,
     embed: nothing('gateway'),
     doctor: async function* () {},
+    audit: async () => [],
     pairing: async () => ({ ...noPairing, close }),
     logins: async () => ({ list: async () => [], revoke: async () => 0, close }),
     jobs: async () => ({ ...jobs, close }),

@@ -152,6 +152,8 @@ export interface CliPorts {
   embed(flags: Flags, signal: AbortSignal): Promise<Embedded>
   /** Checks everything a gateway needs; `live` also asks the backend. Ends early on the signal, and leaves nothing behind. */
   doctor(flags: Flags, live: boolean, signal: AbortSignal): AsyncIterable<Finding>
+  /** Who may do what, what listens, and which files others can read; `fix` closes such files. */
+  audit(flags: Flags, fix: boolean): Promise<readonly Check[]>
   /** These five read the data of this CONFIG_DIR while no gateway is running. They reject with a readable message if none has ever run. */
   pairing(flags: Flags): Promise<Kept<PairingAdmin>>
   logins(flags: Flags): Promise<Kept<LoginsAdmin>>

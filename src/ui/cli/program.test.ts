@@ -115,6 +115,7 @@ test('the help as a whole', async () => {
                              first file
       doctor                 check everything that is needed, and say how to fix
                              what is missing
+      security               check who may do what, and what others could read
       service                let systemd run the gateway, from login or boot on
       completion             print a script that completes commands and options when
                              TAB is pressed

@@ -3,7 +3,7 @@ import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError, 
 import { addCron, addLogins, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
 import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
 import type { CliPorts, Flags } from './ports.ts'
-import { addCompletion, addDoctor, addInit, addService } from './setup-commands.ts'
+import { addCompletion, addDoctor, addInit, addSecurity, addService } from './setup-commands.ts'
 import { paintFor, type Terminal } from './terminal.ts'
 
 /** Usage errors become exit code 2; everything else is thrown. */
@@ -67,6 +67,7 @@ export function buildProgram(
   addLogs(making)
   addConfig(program, ports, terminal, action)
   addDoctor(making)
+  addSecurity(making)
   addService(making)
   addCompletion(making)
   pointToHelp(program, 'npx aetheel')
