@@ -363,3 +363,22 @@ test('of many jobs, the next to run are listed, with the number of the others', 
   expect(usual.join('').length).toBeLessThan(10_000)
   expect(await told({ query: 'job 7' })).toHaveLength(11 + 8) // every number with a 7
 })
+
+test('a guest chooses neither backend nor model of a sub-agent, and posts and messages of one request end', async () => {
+  const { turn, spawned, said, posts } = rig()
+  const guest = turn(false)
+  for (const model of ['codex', 'codex/gpt-5', 'opus'])
+    expect(await guest('spawn_agent', { task: 'look', model })).toMatchObject({
+      ok: false,
+      text: expect.stringContaining('Only the owner'),
+    })
+  expect(spawned).toEqual([])
+  await turn(true)('spawn_agent', { task: 'look', model: 'codex/gpt-5' })
+  expect(spawned).toMatchObject([{ wanted: { model: 'codex/gpt-5' } }])
+  for (let n = 0; n < 15; n++) {
+    await guest('send_message', { text: `${n}` })
+    await guest('publish', { channel: 'news', text: `${n}` })
+  }
+  expect(await guest('send_message', { text: 'more' })).toMatchObject({ ok: false, text: 'Enough. Nothing was sent.' })
+  expect([said.length, posts.length]).toEqual([10, 10])
+})
