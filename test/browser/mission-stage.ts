@@ -15,6 +15,9 @@ import { fakeFiles, fakeSkills } from '../fakes/persona-files.ts'
 import { sample } from './mission-sample.ts'
 import { token } from './stage.ts'
 
+/** They outlive a stage, as they outlive a restart of a gateway. */
+const { logins } = fakeHttp({ address: { token } })
+
 export type World = ReturnType<typeof sample>
 
 export const openMission = async (port = 0, world: World = sample(Date.now())) => {
@@ -25,6 +28,7 @@ export const openMission = async (port = 0, world: World = sample(Date.now())) =
   /** The `after` of each connection. */
   const asked: (string | null)[] = []
   const options = fakeHttp({
+    logins,
     address: { token },
     health: { version: '0.1.0', status: async () => world.overview.status },
     webchat: { message: () => Promise.reject(new Error('not in this test')) },
