@@ -104,7 +104,7 @@ test('very deep quotations and very many links stay text, and the page stays as 
   await answer(`before\n\n${'> '.repeat(5000)}deep\n\n${links}`)
   await shows('.prose > p', 'before')
   await page.fill('#box', 'still here', { timeout: 10_000 })
-  expect(await page.locator('.prose .as-text').innerText()).toContain('deep')
+  expect(await page.locator('.prose .as-text').textContent()).toContain('deep')
   expect([await count('.prose a'), await count('.prose blockquote')]).toEqual([0, 0])
   expect(trouble).toEqual([])
 })

@@ -57,13 +57,13 @@ export async function createUnit({ env, cwd, platform, loaded, workspace }: Unit
 
 /** Debian and Ubuntu have switches of their own for this. */
 async function hasNamespaces(): Promise<boolean> {
-  const valueOf = async (name: string) => (await readFile(`/proc/sys/${name}`, 'utf8').catch(() => '')).trim()
+  const setting = async (name: string) => (await readFile(`/proc/sys/${name}`, 'utf8').catch(() => '')).trim()
   const [most, debian, ubuntu] = await Promise.all(
     [
       'user/max_user_namespaces',
       'kernel/unprivileged_userns_clone',
       'kernel/apparmor_restrict_unprivileged_userns',
-    ].map(valueOf),
+    ].map(setting),
   )
   return most !== '' && most !== '0' && debian !== '0' && ubuntu !== '1'
 }

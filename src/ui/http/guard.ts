@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logins } from '../../base/logins.ts'
-import { loginOf } from './logins.ts'
+import { loginOf } from './login-cookie.ts'
 
 export type Admission = 'admitted' | 'missing' | 'wrong'
 
