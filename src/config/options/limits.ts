@@ -21,7 +21,7 @@ export const limits = block({
   'guest.subagents': option({
     live: true,
     env: 'GUEST_SUBAGENTS',
-    kind: wholeNumber(0, 5),
+    kind: wholeNumber(0, 100),
     default: 2,
     description:
       'Sub-agents that one guest may have at a time. All guests and webhooks together leave two of the five places to the owner.',
