@@ -18,7 +18,7 @@ export async function startHelpers(past: Past, now: number): Promise<void> {
   const book = createSubAgentStore(past.db, past.clock)
   const place: Place = { chat: 'webchat', conversation: 'desk' }
   const parent = 'webchat:desk'
-  const principal = { owner: true, person: 'owner' }
+  const principal = { owner: true, person: 'owner', origin: 'demo' }
   const spawn = async (id: string, name: string, instruction: string): Promise<NewEvent> => {
     await book.add(
       { id, name, instruction, parent, place, root: parent, depth: 1, principal, model: 'haiku' },

@@ -63,12 +63,9 @@ function toolTable(): string {
   }
   return tableOf(
     ['tool', 'takes', 'for', 'what it does'],
-    createTools({ formatTime: String, ...ports }).map(({ name, takes, ownerOnly, about }) => [
-      code(name),
-      argumentsOf(takes),
-      ownerOnly ? 'owner' : 'everybody',
-      about,
-    ]),
+    createTools({ formatTime: String, takeMessage: async () => null, ...ports }).map(
+      ({ name, takes, ownerOnly, about }) => [code(name), argumentsOf(takes), ownerOnly ? 'owner' : 'everybody', about],
+    ),
   )
 }
 

@@ -21,7 +21,9 @@ const code = await runCli(
     doctor: async function* (flags, live, signal) {
       yield* (await app()).doctor(flags, live, signal)
     },
+    audit: async (flags, fix) => (await app()).audit(flags, fix),
     pairing: async flags => (await app()).pairing(flags),
+    logins: async flags => (await app()).logins(flags),
     jobs: async flags => (await app()).jobs(flags),
     sessions: async flags => (await app()).sessions(flags),
     memory: async flags => (await app()).memory(flags),

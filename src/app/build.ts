@@ -12,12 +12,13 @@ import type { Clock } from '../base/time.ts'
 import { startOfDay } from '../base/zone.ts'
 import { createSettings, type LiveConfig } from '../config/index.ts'
 import { createBootTask } from '../hooks/index.ts'
-import { createBudget } from '../intake/index.ts'
+import { createBudget, createDescentLimits } from '../intake/index.ts'
 import { createSkillsAdmin, createWorkspace } from '../prompt/index.ts'
 import { createRoutes, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
 import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
 import {
   byHand,
+  createLogins,
   createLogReader,
   createSessionsAdmin,
   type Database,
@@ -90,19 +91,26 @@ export async function buildGateway(parts: BuildParts) {
   })
 
   const chats = new Map<string, ChatAdapter>()
-  const { attached, deliveries, deliver, followUpsOf } = createReplies({
+  const { attached, scopeOf, deliveries, deliver, followUpsOf } = createReplies({
     ...{ live, clock, emit, chats, scrub },
+    attachments: stores.history.attachments,
     reports: (taken, wording) => subagents.reports(taken, wording),
   })
   const bug = (error: unknown) => log.error({ err: error }, 'internal error')
 
   const { inbox, outbox } = await createQueues({ queueStore, db, clock, config, emit, followUpsOf, deliver, bug })
+  const descent = createDescentLimits({
+    store: stores.descents,
+    rules: ({ owner }) => live.current().views.descent[owner ? 'owner' : 'guest'],
+    now: clock.now,
+  })
   const subagents = openSubAgents({
     store: stores.store,
     inbox,
     accept: event => intake.accept(event),
     clock,
-    limits: subAgentLimits,
+    limits: { ...subAgentLimits, perGuest: () => live.current().guest.subagents },
+    takeTurns: descent.takeTurns,
     newId: () => randomInt(36 ** 3, 36 ** 4).toString(36),
   })
 
@@ -145,7 +153,7 @@ export async function buildGateway(parts: BuildParts) {
   })
   listeners.push(...mission.listeners)
   const { commands, gate, intake } = createIntakeWiring({
-    ...{ live, clock, emit, backends, route, cooldowns, inbox, budget, subagents, deliveries },
+    ...{ live, clock, emit, backends, route, cooldowns, inbox, budget, subagents, deliveries, descent },
     ...{ conversationSettings, sessions, usage, pairing },
     jobs: triggers.jobs,
     memory: memoryWiring.memory,
@@ -159,7 +167,8 @@ export async function buildGateway(parts: BuildParts) {
   const { toolServer, equipment } = createToolWiring({
     live,
     emit,
-    messages: createUnprompted({ chats, attached, outbox }),
+    takeMessage: descent.takeMessage,
+    messages: { ...createUnprompted({ chats, attached, outbox }), scopeOf },
     jobs: triggers.jobs,
     memory: memoryWiring.memory,
     facts: memoryWiring.brain,
@@ -219,6 +228,7 @@ export async function buildGateway(parts: BuildParts) {
     gate,
     toolServer,
     conversations,
+    logins: (token: string) => createLogins(db, clock, token),
     admin: {
       mission: mission.admin,
       pairing,

@@ -39,11 +39,17 @@ export async function embed(flags: Flags, signal: AbortSignal) {
   return embedGateway(await mustLoad(inside), instead => load(inside, instead), signal)
 }
 
-/** The next four open what the gateway stores, while no gateway is running. */
+/** The next five open what the gateway stores, while no gateway is running. */
 export async function pairing(flags: Flags) {
   const { config } = await mustLoad(flags)
   const { storedPairing } = await import('./offline.ts')
   return storedPairing(config)
+}
+
+export async function logins(flags: Flags) {
+  const { config } = await mustLoad(flags)
+  const { storedLogins } = await import('./offline.ts')
+  return storedLogins(config)
 }
 
 export async function sessions(flags: Flags) {
@@ -67,6 +73,11 @@ export async function memory(flags: Flags) {
 export async function* doctor(flags: Flags, live: boolean, signal: AbortSignal) {
   const { examine } = await import('./doctor/index.ts')
   yield* examine({ flags, env: process.env, cwd: process.cwd() }, live, signal)
+}
+
+export async function audit(flags: Flags, fix: boolean) {
+  const { audit } = await import('./doctor/index.ts')
+  return audit({ flags, env: process.env, cwd: process.cwd() }, fix)
 }
 
 /** What `aetheel init` finds, and what it can write. */

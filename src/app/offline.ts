@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { ConfigTexts } from '../base/config-files.ts'
 import { readPlace } from '../base/event.ts'
 import type { Jobs } from '../base/jobs.ts'
+import type { LoginsAdmin } from '../base/logins.ts'
 import type { MemoryLog, MemorySearch } from '../base/memory.ts'
 import { once } from '../base/once.ts'
 import type { PairingAdmin } from '../base/pairing.ts'
@@ -19,6 +20,7 @@ import {
   createConversationSettings,
   createFileGuard,
   createJobStates,
+  createLogins,
   createMirrorFile,
   createPairing,
   createQueueStore,
@@ -71,6 +73,13 @@ async function openStored<Admin extends object>(
 
 export const storedPairing = (config: Config): Promise<Stored<PairingAdmin>> =>
   openStored(config, async db => ({ admin: createPairing(db, clock, below => randomInt(below)) }))
+
+/** Listing and ending logins needs no token. */
+export const storedLogins = (config: Config): Promise<Stored<LoginsAdmin>> =>
+  openStored(config, async db => {
+    const { list, revoke } = createLogins(db, clock, '')
+    return { admin: { list, revoke } }
+  })
 
 export const storedSessions = (config: Config): Promise<Stored<SessionsAdmin>> =>
   openStored(config, async (db, { configDir }) => {

@@ -1,5 +1,5 @@
 // A chat platform as it is listed in the registry of chat/: everything the rest of the program knows about it.
-import type { ChatAdapter, ChatMemory, Delivery } from './chat.ts'
+import type { ChatAdapter, ChatMemory, Delivery, FileScope } from './chat.ts'
 import type { Check } from './check.ts'
 import type { Changed, NewEvent, Sender } from './event.ts'
 import type { Emit } from './signal.ts'
@@ -41,7 +41,7 @@ export interface ChatContext {
 export interface ChatWorkspace {
   readonly dir: string
   /** Null: the file does not exist, or may not be sent. */
-  readFile(path: string): Promise<Uint8Array | null>
+  readFile(path: string, scope?: FileScope): Promise<Uint8Array | null>
 }
 
 export interface ChatCommands {

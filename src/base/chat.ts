@@ -8,6 +8,13 @@ export interface MessageRef {
   readonly id: string
 }
 
+/** The only files that may be sent to somebody who is not the owner: those in their folder, and those given in their conversation. */
+export interface FileScope {
+  /** Relative to the workspace, without a slash at the end. */
+  readonly folder: string
+  readonly files: readonly string[]
+}
+
 export interface Outgoing {
   /** Makes a repeat harmless: the platform (or the adapter) posts each key once. */
   readonly key: string
@@ -21,6 +28,8 @@ export interface Outgoing {
   readonly action: { readonly label: string; readonly phase: ActionPhase } | null
   /** Workspace files to send along, if the platform takes files. */
   readonly files?: readonly string[]
+  /** Missing: the files were chosen in a turn of the owner. They are checked again when they are read. */
+  readonly scope?: FileScope
 }
 
 export interface ChatLimits {
@@ -61,6 +70,8 @@ export interface Delivery {
   readonly ok: boolean
   /** Workspace files that the text links to. */
   readonly files?: readonly string[]
+  /** Missing: the files were chosen in a turn of the owner. */
+  readonly scope?: FileScope
   /** It answers a command, such as /status, and does not wait behind an answer that cannot be delivered now. */
   readonly command?: true
 }

@@ -121,6 +121,8 @@ export interface Principal {
   readonly owner: boolean
   /** Null: no particular person. */
   readonly person: string | null
+  /** The key of the event that it all descends from. What a message causes is counted by it. */
+  readonly origin: string
 }
 
 /** A backend and a model for one event or one conversation. Null: no override. */
@@ -151,23 +153,30 @@ export interface NewEvent {
 }
 
 /** The principal of an event. Files of the workspace belong to the owner; the payload of a webhook comes from a stranger. */
-export function principalOf({ what, principal }: NewEvent): Principal {
+export function principalOf({ what, key: origin, principal }: NewEvent): Principal {
   switch (what.kind) {
     case 'message':
     case 'command':
-      return { owner: what.author.owner, person: what.author.id }
+      return { owner: what.author.owner, person: what.author.id, origin }
     case 'heartbeat':
     case 'cron':
     case 'hook':
-      return { owner: true, person: null }
+      return { owner: true, person: null, origin }
     case 'webhook':
-      return { owner: false, person: null }
+      return { owner: false, person: null, origin }
     case 'assignment':
     case 'report':
-      return principal ?? { owner: false, person: null }
+      // Events stored by an older version have a principal without an origin.
+      return { owner: false, person: null, origin, ...principal }
     default:
       return what satisfies never
   }
+}
+
+/** When messages are batched, the turn gets the lowest permissions among them. */
+export function principalOfAll(events: readonly NewEvent[]): Principal {
+  const all = events.map(principalOf)
+  return all.findLast(one => !one.owner) ?? all.at(-1) ?? { owner: false, person: null, origin: '' }
 }
 
 /** The text of the request, as received. */
@@ -237,6 +246,8 @@ export type RefusalReason =
   | 'stranger'
   | 'too-fast'
   | 'over-budget'
+  /** A guest has caused as many turns as they may in an hour. */
+  | 'used-up'
 
 /** The result of an edit or a cancellation. If it failed, the waiting message is unchanged. */
 export type Changed = { readonly changed: true } | { readonly changed: false; readonly reason: string }

@@ -6,6 +6,8 @@ export const subAgentLimits = {
   depth: 2,
   /** How many may wait, work or be waited for at a time, over all conversations. */
   running: 5,
+  /** Of these, how many guests and webhooks together leave to the owner. */
+  ownerOnly: 2,
 } as const
 
 /** The key of the event that reports the end of item `item`. */

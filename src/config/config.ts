@@ -1,4 +1,5 @@
 // The configuration as the program reads it, derived from the option table: `agent.max_turns` is `config.agent.maxTurns`.
+import type { DescentRules } from '../base/descent.ts'
 import { type Task, tasks } from '../base/event.ts'
 import type { WrittenModelOverride } from '../base/model-override.ts'
 import type { GateRules } from '../base/pairing.ts'
@@ -30,6 +31,8 @@ export type Config = TopLevel &
 /** Several options combined in the shape that one part of the program needs. */
 interface Views {
   readonly gate: GateRules
+  /** How much may descend from one event. */
+  readonly descent: Readonly<Record<'owner' | 'guest', DescentRules>>
   /** Null: each turn starts a new process. */
   readonly warm: { readonly most: number; readonly memoryBytes: number; readonly idleMs: number } | null
   /** Only those that are set. */
@@ -42,6 +45,9 @@ interface Views {
   }
 }
 
+/** Messages that the agent may send during the turns that one message of the owner causes. */
+const mostSends = 200
+
 function viewsOf(values: Values): Views {
   const { 'log.file': kept, 'log.level': level, 'log.format': format } = values
   return {
@@ -52,6 +58,14 @@ function viewsOf(values: Values): Views {
       channels: values['gate.channels'],
       guilds: values['gate.guilds'],
       perMinute: values['gate.rate_limit'],
+    },
+    descent: {
+      owner: { turns: values['agent.turns_per_message'], messages: mostSends, hourly: null },
+      guest: {
+        turns: values['guest.turns_per_message'],
+        messages: values['guest.sends_per_message'],
+        hourly: values['guest.turns_per_hour'] || null,
+      },
     },
     warm: values['agent.warm']
       ? {

@@ -33,6 +33,7 @@ async function objectionTo(workspace: string, file: string): Promise<string | nu
     if (isPrivateFile(inside)) return hidden
     const stats = await stat(target)
     if (!stats.isFile()) return 'it is not a file.'
+    if (stats.nlink > 1) return 'it has more than one name (hard links).'
     if (stats.size === 0) return 'it is empty.'
     return stats.size > most.bytes ? `it is larger than ${most.bytes} bytes.` : null
   } catch {

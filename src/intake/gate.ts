@@ -156,7 +156,8 @@ export function createBudget({ rules, spent }: BudgetParts): Budget {
       const { owner, person } = principalOf(event)
       if (share(today.ofSource(event.source).usd, limits.sourceUsd[event.source] ?? null) >= 1) return 'source'
       if (kind === 'heartbeat' || kind === 'cron') return level === 'within' ? null : 'day'
-      if (owner) return null
+      // The owner is answered in any case, but a chain of sub-agents ends here.
+      if (owner) return kind === 'assignment' && level === 'over' ? 'day' : null
       if (level === 'over') return 'day'
       return person !== null && share(today.ofPerson(person).usd, limits.personUsd) >= 1 ? 'person' : null
     },

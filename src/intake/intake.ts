@@ -1,6 +1,17 @@
 // Admits events to the lanes. Each received event is accepted, recognized as a duplicate, or refused with a reason.
+
+import type { DescentLimits } from '../base/descent.ts'
 import { errorText } from '../base/error-text.ts'
-import type { Accepted, Changed, Duplicate, EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
+import {
+  type Accepted,
+  type Changed,
+  type Duplicate,
+  type EventSink,
+  type NewEvent,
+  principalOf,
+  type RefusalReason,
+  type Refused,
+} from '../base/event.ts'
 import type { FollowUp, Lanes } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
 import type { ParsedCommand } from './commands.ts'
@@ -13,6 +24,7 @@ export interface IntakeParts {
   /** Decides about people in places where anybody can write. */
   readonly gate: Gate
   readonly budget: Pick<Budget, 'objection'>
+  readonly admits: DescentLimits['admits']
   /** Tells commands from messages for the agent. */
   parse(text: string): ParsedCommand
   /** The deliveries that carry the answer to a command. */
@@ -36,6 +48,7 @@ export function openIntake({
   maxCharacters,
   gate,
   budget,
+  admits,
   parse,
   deliveries,
   reason,
@@ -154,8 +167,9 @@ export function openIntake({
       // Commands are free, so the budget does not apply.
       if (parsed?.type === 'command') return runCommand(event, parsed)
       if (parsed) event = withText(event, parsed.text)
-      const why = wrong ?? (budget.objection(event) === null ? null : 'over-budget')
+      let why = wrong ?? (budget.objection(event) === null ? null : 'over-budget')
       try {
+        if (why === null && event.what.kind === 'message' && !(await admits(principalOf(event)))) why = 'used-up'
         if (why !== null) return await turnAway(event, why, reason(why, inbox.depth().waiting))
         const put = await inbox.put(event.lane, event.key, event)
         if (put.type === 'refused') return refuse(event, put.why, put.depth)

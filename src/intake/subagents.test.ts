@@ -10,7 +10,14 @@ const minute = 60_000
 
 const agent = (given: Partial<SubAgent> = {}): SubAgent => ({
   ...{ id: 'k3f9', name: 'scout', instruction: 'Look around.', parent: 'webchat:main', place, root: 'webchat:main' },
-  ...{ depth: 1, principal: { owner: true, person: 'owner' }, model: null, state: 'working', at: 0, endedAt: null },
+  ...{
+    depth: 1,
+    principal: { owner: true, person: 'owner', origin: 'k' },
+    model: null,
+    state: 'working',
+    at: 0,
+    endedAt: null,
+  },
   progress: 'Reading\nnotes.md',
   ...given,
 })
@@ -78,7 +85,12 @@ test('new starts a sub-agent in this conversation, under the key of the command,
   expect(spawned).toEqual([
     [
       { name: null, instruction: 'find the\nbug', model: null },
-      { lane: 'webchat:main', place, principal: { owner: true, person: 'owner' }, agent: null },
+      {
+        lane: 'webchat:main',
+        place,
+        principal: { owner: true, person: 'owner', origin: 'webchat:main:1' },
+        agent: null,
+      },
       'webchat:main:1',
     ],
   ])

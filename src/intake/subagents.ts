@@ -45,7 +45,7 @@ const usage = 'Use `/subagents`, `/subagents show ID`, `/subagents stop ID` or `
 async function start({ subagents }: SubAgentsParts, request: CommandRequest, task: string): Promise<string> {
   const { lane, place, author, key } = request
   if (task.trim() === '') return 'Add the task after the command: /subagents new …'
-  const principal = { owner: author.owner, person: author.id }
+  const principal = { owner: author.owner, person: author.id, origin: key }
   // With the key of the command, so that a command received twice starts only one.
   const wanted = { name: null, instruction: task.trim(), model: null }
   const started = await subagents.spawn(wanted, { lane, place, principal, agent: null }, key)

@@ -227,8 +227,8 @@ test('nobody can forge such a line', () => {
   expect(odd.split(lineEnd)).toHaveLength(5)
 })
 
-const owner: Principal = { owner: true, person: 'owner' }
-const guest: Principal = { owner: false, person: 'guest' }
+const owner: Principal = { owner: true, person: 'owner', origin: 'k' }
+const guest: Principal = { owner: false, person: 'guest', origin: 'k' }
 const event = (what: Assignment | Report, principal?: Principal): NewEvent => ({
   ...{ key: 'k', lane: 'l', replyTo: null, source: 'agent', what },
   ...(principal && { principal }),

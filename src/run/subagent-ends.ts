@@ -1,6 +1,14 @@
 // Running work of sub-agents: its progress, how it is stopped, and the reports about its end.
 import type { Live } from '../base/agent.ts'
-import { agentLane, agentOf, type LaneKey, type NewEvent, type Principal, type ReportTo } from '../base/event.ts'
+import {
+  agentLane,
+  agentOf,
+  type LaneKey,
+  type NewEvent,
+  type Principal,
+  principalOfAll,
+  type ReportTo,
+} from '../base/event.ts'
 import type { FollowUp, Lanes, Taken } from '../base/lanes.ts'
 import { parseModelOverride } from '../base/model-override.ts'
 import { excerpt } from '../base/scrub.ts'
@@ -118,14 +126,15 @@ export function openSubAgentEnds({ store, inbox, clock }: EndParts): SubAgentEnd
     { id, name }: { readonly id: string; readonly name: string },
     item: number,
     { ok, text }: End,
-    principal: Principal = { owner: false, person: null },
+    principal?: Principal,
   ): readonly FollowUp[] {
     return targets.map(({ lane, place: replyTo }, i) => {
       const key = i === 0 ? reportKey(id, item) : `${reportKey(id, item)}-${i}`
       const up = agentOf(lane)
       const model = up === null ? null : (store.find(up)?.model ?? null)
       const report: NewEvent = {
-        ...{ key, lane, replyTo, source: 'agent', principal },
+        ...{ key, lane, replyTo, source: 'agent' },
+        ...(principal && { principal }),
         what: { kind: 'report', agent: id, name, ok, text: excerpt(text, longestReport) },
         ...(model === null ? {} : { modelOverride: parseModelOverride(model) }),
       }
@@ -140,8 +149,7 @@ export function openSubAgentEnds({ store, inbox, clock }: EndParts): SubAgentEnd
     const id = agentOf(taken.lane)
     if (id === null || kind === 'notice') return []
     const events = [...taken.earlier.map(one => one.item), taken.item]
-    const owner = events.every(event => event.principal?.owner === true)
-    const principal = { owner, person: taken.item.principal?.person ?? null }
+    const principal = principalOfAll(events)
     const targets = run?.stopTo ?? once(events.flatMap(event => targetOf(id, event) ?? []))
     return reportsTo(targets, nameOf(id, taken.item), taken.id, end, principal)
   }

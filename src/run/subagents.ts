@@ -1,4 +1,5 @@
 // Sub-agents: each has its own lane. Starts and asks them within limits, and keeps the channels they publish on.
+import type { DescentLimits } from '../base/descent.ts'
 import {
   agentLane,
   agentOf,
@@ -19,7 +20,15 @@ import { openSubAgentWaits, type SubAgentWaits } from './subagent-waits.ts'
 export interface SubAgentParts extends EndParts {
   readonly inbox: Pick<Lanes<NewEvent>, 'change' | 'file' | 'knows' | 'lend' | 'stop'>
   readonly accept: EventSink
-  readonly limits: { readonly depth: number; readonly running: number }
+  readonly limits: {
+    readonly depth: number
+    readonly running: number
+    /** Of these, how many guests and webhooks together leave to the owner. */
+    readonly ownerOnly: number
+    /** For one guest, or one call of a webhook. */
+    perGuest(): number
+  }
+  readonly takeTurns: DescentLimits['takeTurns']
   /** Short enough for people to type: a few lowercase letters and digits. */
   newId(): string
 }
@@ -31,12 +40,15 @@ export interface OpenSubAgents extends SubAgents, SubAgentTurns, Pick<SubAgentWa
   recover(): Promise<void>
 }
 
+/** The task, the report that follows, and the report that each sub-agent above makes in turn. */
+const turnsFor = (by: SubAgent | null) => 2 + (by?.depth ?? 0)
+
 const longest = { task: 50_000, post: 10_000, progress: 300 }
 
 type Assignee = Omit<SubAgent, 'state' | 'at' | 'endedAt' | 'progress'>
 
 export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
-  const { store, inbox, accept, limits } = parts
+  const { store, inbox, accept, limits, takeTurns } = parts
   const ends = openSubAgentEnds(parts)
   const waits = openSubAgentWaits(parts)
   /** Serialized, so that the count is still correct when the assignment is enqueued. */
@@ -56,7 +68,8 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
     if (why !== null) return refused(why)
     const { lane, place } = reportToOf(parent)
     const id = freshId()
-    if (isTooMany(id, { lane, place })) return refused(tooMany())
+    const wrong = tooMany(id, { lane, place }, parent.principal) ?? (await takeTurns(parent.principal, turnsFor(by)))
+    if (wrong !== null) return refused(wrong)
     const { instruction, model } = wanted
     const name = label(wanted.name ?? '', 40) || label(instruction, 40) || 'unnamed'
     const root = by?.root ?? lane
@@ -92,10 +105,11 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
     if (why !== null) return refused(why)
     const reportTo = reportToOf(parent)
     // A follow-up question by the owner does not give owner rights to an agent that somebody else started.
-    const principal = { owner: agent.principal.owner && parent.principal.owner, person: parent.principal.person }
+    const principal = { ...parent.principal, owner: agent.principal.owner && parent.principal.owner }
     const event = assignment(agent, key, question, reportTo, principal)
     if (!(await inbox.knows(event.key))) {
-      if (isTooMany(id, reportTo)) return refused(tooMany())
+      const wrong = tooMany(id, reportTo, principal) ?? (await takeTurns(principal, turnsFor(by)))
+      if (wrong !== null) return refused(wrong)
       const answer = await accept(event)
       if (answer.type === 'refused') return refused(answer.reason)
     }
@@ -110,10 +124,10 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
   }
 
   /**
-   * Whether there would be too many with this one. A sub-agent that waits for a report counts too: the report starts it again, and
-   * that cannot be refused.
+   * Why there would be too many with this one; null: there would not. A sub-agent that waits for a report counts too: the report starts it
+   * again, and that cannot be refused.
    */
-  function isTooMany(id: string, reportTo: ReportTo): boolean {
+  function tooMany(id: string, reportTo: ReportTo, principal: Principal): string | null {
     const counted = new Set([id, ...store.notEntered().map(one => one.agent.id)])
     const waitedFor = new Set<string>()
     const waits = (lane: LaneKey | undefined): void => {
@@ -128,11 +142,18 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
       counted.add(work.agent)
       waits(ends.targetOf(work.agent, work.event)?.lane)
     }
-    return counted.size > limits.running
+    const limit = (most: number, whose = '') =>
+      `The limit of ${most} sub-agents${whose} that are running or waiting is reached. Wait for a report, or do it yourself.`
+    if (counted.size > limits.running) return limit(limits.running)
+    if (principal.owner) return null
+    const guests = [...counted]
+      .flatMap(one => (one === id ? principal : (store.find(one)?.principal ?? [])))
+      .filter(isGuest)
+    if (guests.filter(one => isSame(one, principal)).length > limits.perGuest())
+      return limit(limits.perGuest(), ' of one guest')
+    const together = limits.running - limits.ownerOnly
+    return guests.length > together ? limit(together, ' of all guests') : null
   }
-
-  const tooMany = () =>
-    `The limit of ${limits.running} sub-agents that are running or waiting is reached. Wait for a report, or do it yourself.`
 
   return {
     spawn: (wanted, parent, key) => serial(() => spawn(wanted, parent, key)),
@@ -241,6 +262,12 @@ const reportToOf = ({ lane, place, agent }: Parent): ReportTo => {
   const by = agent ?? agentOf(lane)
   return by === null ? { lane, place } : { lane: agentLane(by), place: null }
 }
+
+const isGuest = ({ owner }: Principal) => !owner
+
+/** Calls of webhooks have no person, so each is counted by itself. */
+const isSame = (a: Principal, b: Principal) =>
+  a.person === null ? b.person === null && a.origin === b.origin : a.person === b.person
 
 const refused = (why: string): SpawnResult => ({ ok: false, why })
 

@@ -1,7 +1,9 @@
 // Which files may be sent from the workspace, and which may not.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterEach, expect, test } from 'vitest'
 import { worseThanLinear } from '../../test/harness/growth.ts'
 import { createAttached } from './attached.ts'
@@ -77,4 +79,99 @@ test.each(['[x](', ' ', '>', '[', '[x](<'])('any text is searched in linear time
     for (const start of ['', '[x](', '[x](<']) attached.linkedIn(`${start}${part.repeat(size / part.length)}x`)
   }
   expect(await worseThanLinear(look, 200_000)).toBeNull()
+})
+
+const guest = { folder: 'guests/eve', files: ['files/in/7/photo.png'] }
+
+function withGuests() {
+  const rig = setup()
+  for (const folder of ['guests/eve/out', 'guests/bob', 'messages', 'files/in/7', 'files/in/8'])
+    mkdirSync(join(rig.workspace, folder), { recursive: true })
+  const files = ['guests/eve/chart.png', 'guests/eve/out/b.txt', 'guests/bob/plan.txt', 'messages/webchat-home.jsonl']
+  for (const file of [...files, 'files/in/7/photo.png', 'files/in/8/photo.png', 'memory.md', 'guests/eve/.env'])
+    writeFileSync(join(rig.workspace, file), file)
+  return rig
+}
+
+test('a guest gets what is in their own folder and what was given in their conversation, named from either folder', async () => {
+  const { attached } = withGuests()
+  const text =
+    '[a](chart.png) [b](guests/eve/chart.png) [c](./out/b.txt) [d](files/in/7/photo.png) [e](out/../chart.png)'
+  const files = ['guests/eve/chart.png', 'guests/eve/out/b.txt', 'files/in/7/photo.png']
+  expect(attached.linkedIn(text, guest)).toEqual(files)
+  for (const file of files) expect(String(await attached.read(file, guest))).toBe(file)
+})
+
+test("a guest gets nothing of the owner's and nothing of another guest's, however it is named", async () => {
+  const { workspace, attached } = withGuests()
+  symlinkSync(join(workspace, 'messages'), join(workspace, 'guests/eve/folder'))
+  symlinkSync(join(workspace, 'memory.md'), join(workspace, 'guests/eve/link.md'))
+  linkSync(join(workspace, 'memory.md'), join(workspace, 'guests/eve/second-name.md'))
+  writeFileSync(join(workspace, 'guests/eve-not'), 'x')
+  const targets = [
+    ...[
+      'messages/webchat-home.jsonl',
+      '../../messages/webchat-home.jsonl',
+      'guests/eve/../../messages/webchat-home.jsonl',
+    ],
+    ...[
+      'memory.md',
+      'guests/bob/plan.txt',
+      '../bob/plan.txt',
+      'files/in/8/photo.png',
+      'files/pic.png',
+      'guests/eve-not',
+    ],
+    ...[
+      'folder/webchat-home.jsonl',
+      'guests/eve/folder/webchat-home.jsonl',
+      'link.md',
+      'second-name.md',
+      '.env',
+      'config.json',
+    ],
+  ]
+  for (const target of targets) {
+    expect(attached.linkedIn(`[x](${target})`, guest), target).toEqual([])
+    expect(attached.find(target, guest), target).toBe(null)
+    expect(await attached.read(target, guest), target).toBe(null)
+    expect(await attached.read(join(guest.folder, target), guest), target).toBe(null)
+  }
+})
+
+test('a file with a second name is not sent to the owner either, as the other name may be a private one', async () => {
+  const { workspace, attached } = setup()
+  linkSync(join(workspace, '.aetheel/token'), join(workspace, 'files/notes.txt'))
+  expect(attached.linkedIn('[x](files/notes.txt)')).toEqual([])
+  expect(await attached.read('files/notes.txt')).toBe(null)
+})
+
+/** In a thread of its own, so that it can come between any two steps. */
+const swapper = `
+  const { workerData: { at, stop }, parentPort } = require('node:worker_threads')
+  const { renameSync } = require('node:fs')
+  parentPort.postMessage('begun')
+  while (Atomics.load(stop, 0) === 0) {
+    renameSync(at + '/out', at + '/aside')
+    renameSync(at + '/trap', at + '/out')
+    renameSync(at + '/out', at + '/trap')
+    renameSync(at + '/aside', at + '/out')
+  }`
+
+test('while a folder is swapped for a link again and again, only the file that was checked is read', async () => {
+  const { workspace, attached } = withGuests()
+  const at = join(workspace, 'guests/eve')
+  writeFileSync(join(at, 'out/webchat-home.jsonl'), 'mine')
+  symlinkSync(join(workspace, 'messages'), join(at, 'trap'))
+  const stop = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new Worker(swapper, { eval: true, workerData: { at, stop } })
+  await once(worker, 'message')
+  const read = new Set<string>()
+  const path = 'guests/eve/out/webchat-home.jsonl'
+  for (let i = 0; i < 2000; i++) read.add(String(await attached.read(path, guest)))
+  Atomics.store(stop, 0, 1)
+  await once(worker, 'exit')
+  read.delete('null')
+  read.add(String(await attached.read(path, guest)))
+  expect([...read]).toEqual(['mine'])
 })

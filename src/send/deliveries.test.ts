@@ -25,7 +25,10 @@ const event = (kind: 'message' | 'command'): NewEvent => ({
 })
 
 const deliveriesOf = (text: string, limits: Partial<ChatLimits> = {}, kind: 'message' | 'command' = 'message') => {
-  const deliveries = createDeliveries(new Map([['chat', chat(limits)]]), piece => piece.match(/\b\w+\.txt\b/g) ?? [])
+  const deliveries = createDeliveries(new Map([['chat', chat(limits)]]), {
+    filesIn: piece => piece.match(/\b\w+\.txt\b/g) ?? [],
+    scopeOf: () => undefined,
+  })
   const wording = { kind: 'final', ok: true, text } as const
   return deliveries({ key: 'k', item: event(kind), earlier: [] }, wording).map(({ item }) => item as Delivery)
 }

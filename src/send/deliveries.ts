@@ -1,7 +1,7 @@
 // Answers on their way out. `createDeliveries` turns an answer into deliveries for the outbox: worded and split to fit the platform, each with
 // a key that makes a repeat harmless. `createDeliver` works on the outbox: it posts each delivery until the platform has accepted or refused it.
 import type { FailureReason, TurnEnd } from '../base/agent.ts'
-import type { ChatAdapter, ChatLimits, Delivery } from '../base/chat.ts'
+import type { ChatAdapter, ChatLimits, Delivery, FileScope } from '../base/chat.ts'
 import { type EventPayload, type NewEvent, placeName } from '../base/event.ts'
 import type { FollowUp, Outcome, Taken } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
@@ -20,41 +20,58 @@ export interface Wording {
 /** The key of the first (often only) piece of an event's final. */
 export const finalKey = (eventKey: string) => `${eventKey}#final`
 
-/** `filesIn`: the workspace files that a text links to. */
-export function createDeliveries(
-  chats: ReadonlyMap<string, ChatAdapter>,
-  filesIn: (text: string) => readonly string[] = () => [],
-) {
-  return (taken: Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier'>, wording: Wording): readonly FollowUp[] => [
-    // Only a message needs a visible end, because somebody is waiting for it. Reports and webhooks do not.
-    ...(wording.kind === 'final'
-      ? taken.earlier
-          .filter(one => one.item.what.kind === 'message')
-          .flatMap(one => deliveriesTo(one.item, one.key, togetherWith(wording)))
-      : []),
-    ...deliveriesTo(taken.item, taken.key, wording),
-  ]
+export interface LinkedFiles {
+  /** The workspace files that a text links to. */
+  filesIn(text: string, scope?: FileScope): readonly string[]
+  /** Which files may be sent for these events, which are answered together. Undefined: those of the owner. */
+  scopeOf(events: readonly NewEvent[]): FileScope | undefined
+}
 
-  function deliveriesTo(event: NewEvent, key: string, { kind, text, ok, tag = '' }: Wording): readonly FollowUp[] {
+const noFiles: LinkedFiles = { filesIn: () => [], scopeOf: () => undefined }
+
+type Answered = Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier'>
+
+export function createDeliveries(chats: ReadonlyMap<string, ChatAdapter>, { filesIn, scopeOf } = noFiles) {
+  return (taken: Answered, wording: Wording): readonly FollowUp[] => {
+    const scope = scopeOf([...taken.earlier.map(one => one.item), taken.item])
+    return [
+      // Only a message needs a visible end, because somebody is waiting for it. Reports and webhooks do not.
+      ...(wording.kind === 'final'
+        ? taken.earlier
+            .filter(one => one.item.what.kind === 'message')
+            .flatMap(one => deliveriesTo(one.item, one.key, togetherWith(wording)))
+        : []),
+      ...deliveriesTo(taken.item, taken.key, wording, scope),
+    ]
+  }
+
+  function deliveriesTo(event: NewEvent, key: string, wording: Wording, scope?: FileScope): readonly FollowUp[] {
+    const { kind, text, ok, tag = '' } = wording
     const { replyTo: place, what } = event
     if (!place) return []
     const about = what.kind === 'message' || what.kind === 'command' ? what.id : null
     const base = kind === 'final' ? finalKey(key) : `${key}#notice-${tag}`
     return piecesFor(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => {
-      const files = ok && what.kind !== 'command' ? filesIn(piece) : []
+      const files = ok && what.kind !== 'command' ? filesIn(piece, scope) : []
       return {
         queue: 'out',
         lane: placeName(place),
         key: i === 0 ? base : `${base}-${i}`,
         item: {
           ...{ place, kind, about, text: piece, ok },
-          ...(files.length === 0 ? {} : { files }),
+          ...withFiles(files, scope),
           ...(what.kind === 'command' ? { command: true } : {}),
         } satisfies Delivery,
       }
     })
   }
 }
+
+/** The fields of a delivery that name its files. */
+export const withFiles = (files: readonly string[], scope?: FileScope): Pick<Delivery, 'files' | 'scope'> =>
+  files.length === 0
+    ? {}
+    : { files, ...(scope && { scope: { ...scope, files: scope.files.filter(file => files.includes(file)) } }) }
 
 const togetherWith = ({ ok }: Wording): Wording => ({
   kind: 'final',
@@ -94,12 +111,12 @@ export function createDeliver(chats: ReadonlyMap<string, ChatAdapter>, clock: Cl
       emit({ type: 'delivery-refused', ...about, why: `the chat ${delivery.place.chat} is not enabled` })
       return { type: 'failed', why: 'chat-off' }
     }
-    const { kind, about: answered, text, ok, files } = delivery
+    const { kind, about: answered, text, ok, files = [], scope } = delivery
     const posted = await chat.post(
       delivery.place,
       {
         ...{ key, kind, about: answered, text, ok, action: null },
-        ...(files === undefined ? {} : { files }),
+        ...withFiles(files, scope),
       },
       signal,
     )

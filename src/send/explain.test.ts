@@ -33,6 +33,7 @@ const refusals: Record<RefusalReason, true> = {
   stranger: true,
   'too-fast': true,
   'over-budget': true,
+  'used-up': true,
   cancelled: true,
 }
 

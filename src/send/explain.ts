@@ -75,6 +75,8 @@ export function explainRefusal(why: RefusalReason, { depth, max }: { depth?: num
       return 'Too fast: please wait a moment before you write again.'
     case 'over-budget':
       return 'Over budget: the budget for today is used up. Please try again tomorrow, or ask my owner.'
+    case 'used-up':
+      return 'Used up: you have had as many answers as you may have in an hour. Please try again later.'
     case 'not-stored':
       return 'Not stored: your message could not be saved, so it will not be answered. Please send it again; the owner can find details in the log.'
     default:

@@ -1,13 +1,13 @@
 // Messages sent unprompted or in the middle of a turn: to which place, and as which deliveries.
-import type { ChatAdapter, Delivery } from '../base/chat.ts'
+import type { ChatAdapter, Delivery, FileScope } from '../base/chat.ts'
 import { type Place, placeName } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { Attached } from './attached.ts'
-import { finalKey, piecesFor, withFilesNamed } from './deliveries.ts'
+import { finalKey, piecesFor, withFiles, withFilesNamed } from './deliveries.ts'
 
 export interface UnpromptedParts {
   readonly chats: ReadonlyMap<string, ChatAdapter>
-  readonly attached: Pick<Attached, 'linkedIn' | 'maySend'>
+  readonly attached: Pick<Attached, 'linkedIn' | 'find'>
   readonly outbox: Pick<Lanes<Delivery>, 'put'>
 }
 
@@ -21,19 +21,20 @@ export const createUnprompted = ({ chats, attached, outbox }: UnpromptedParts) =
   },
 
   /** Resolves once it is on disk, with the files that cannot be sent. A known key sends nothing again. */
-  async say(key: string, place: Place, text: string, files: readonly string[]) {
-    const good = files.filter(attached.maySend).slice(0, mostFiles)
+  async say(key: string, place: Place, text: string, files: readonly string[], scope?: FileScope) {
+    const found = files.map(file => attached.find(file, scope))
+    const good = found.filter(file => file !== null).slice(0, mostFiles)
     const limits = chats.get(place.chat)?.limits ?? null
     const parts = piecesFor(withFilesNamed(text, good, limits), limits)
     for (const [i, piece] of parts.entries()) {
-      const linked = attached.linkedIn(piece)
+      const linked = attached.linkedIn(piece, scope)
       const along = i === parts.length - 1 ? [...new Set([...linked, ...good])] : linked
       const delivery: Delivery = {
         ...{ place, kind: 'final', about: null, text: piece, ok: true },
-        ...(along.length === 0 ? {} : { files: along.slice(0, mostFiles) }),
+        ...withFiles(along.slice(0, mostFiles), scope),
       }
       await outbox.put(placeName(place), i === 0 ? finalKey(key) : `${finalKey(key)}-${i}`, delivery)
     }
-    return { left: files.filter(file => !good.includes(file)) }
+    return { left: files.filter((_, i) => !good.some(one => one === found[i])) }
   },
 })

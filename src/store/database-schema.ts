@@ -217,6 +217,27 @@ export const migrations: readonly string[] = [
      WHERE queue = 'in' AND json_valid(body) AND json_type(body, '$.behalf') IS NOT NULL;
    UPDATE items SET body = json_remove(json_set(body, '$.modelOverride', json(json_extract(body, '$.wish'))), '$.wish')
      WHERE queue = 'in' AND json_valid(body) AND json_type(body, '$.wish') IS NOT NULL;`,
+  // How much descends from one event.
+  `CREATE TABLE descents (
+     origin TEXT PRIMARY KEY,
+     person TEXT,
+     at INTEGER NOT NULL,
+     turns INTEGER NOT NULL,
+     messages INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX descents_of_person ON descents (person, at);
+   CREATE INDEX descents_by_time ON descents (at);
+   ALTER TABLE subagents ADD COLUMN origin TEXT;`,
+  // Browsers that are logged in, and the name of this gateway in their cookies.
+  `CREATE TABLE logins (
+     id TEXT PRIMARY KEY,
+     hash TEXT NOT NULL UNIQUE,
+     name TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     used_at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE TABLE gateway (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL) STRICT;
+   INSERT INTO gateway VALUES (1, lower(hex(randomblob(4))));`,
 ]
 
 export const schemaVersion = migrations.length

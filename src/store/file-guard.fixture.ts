@@ -53,7 +53,7 @@ export const ofGuest = (id = 2, lane = 'discord:7') => taken(id, message(false, 
 
 export const callerOf = ({ id, lane, key, item }: Taken<NewEvent>): Caller => {
   const author = item.what.kind === 'message' ? item.what.author : null
-  const principal = { owner: author?.owner ?? false, person: author?.id ?? null }
+  const principal = { owner: author?.owner ?? false, person: author?.id ?? null, origin: key }
   return { event: id, key, lane, place: null, principal, agent: null }
 }
 

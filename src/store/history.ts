@@ -14,6 +14,8 @@ export interface History {
   answered(lane: LaneKey, after: number, most: number): readonly PastMessage[]
   delivery(key: string): Delivery | null
   wasCancelled(eventKey: string): boolean
+  /** The paths of the files that came with the latest messages. */
+  attachments(lane: LaneKey): readonly string[]
 }
 
 export interface Row {
@@ -27,6 +29,8 @@ export interface Row {
 
 /** The limit of one section, unless it is a single message. */
 const mostCharacters = 1_000_000
+/** How many messages back an attached file counts as given. */
+const attachedWithin = 200
 
 const shown = {
   waiting: 'waiting',
@@ -45,7 +49,12 @@ export function createHistory(db: Database): History {
   const byKey = db.prepare(`SELECT body FROM items WHERE queue = 'out' AND key = ?`)
   const event = db.prepare(`SELECT id, lane FROM items WHERE queue = 'in' AND key = ?`)
   const cancelled = db.prepare(`SELECT 1 FROM items WHERE queue = 'in' AND key = ? AND state = 'cancelled'`)
+  const attached = db.prepare(
+    `SELECT f.value ->> '$.path' AS path FROM (SELECT body FROM items WHERE lane = ? AND queue = 'in' ORDER BY id DESC LIMIT ${attachedWithin}) i,
+       json_each(i.body, '$.what.attachments') f WHERE f.value ->> '$.missing' IS NULL`,
+  )
   return {
+    attachments: lane => attached.all(lane).map(({ path }) => String(path)),
     wasCancelled: eventKey => cancelled.get(eventKey) !== undefined,
     before(lane, item, most) {
       const { found, next } = stretch(downFrom.iterate(lane, item ?? Number.MAX_SAFE_INTEGER), most)

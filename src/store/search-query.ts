@@ -7,7 +7,7 @@ const seam = '\u200b'
 
 export const forIndex = (text: string): string => text.replaceAll(unspaced, `$&${seam}`)
 
-export const forPeople = (text: string): string => text.replaceAll(seam, '').replaceAll(/\s+/g, ' ').trim()
+export const forPeople = (text: string): string => text.replaceAll(seam, '').trim().split(/\s+/).join(' ')
 
 export interface Word {
   /** As in the index; several in a row for scripts without spaces. */

@@ -23,7 +23,7 @@ function setup() {
 const agent = (id: string, root = 'webchat:main') => ({
   ...{ id, name: `name of ${id}`, instruction: 'do it', parent: root, root, depth: 1, model: 'codex' },
   place: { chat: 'webchat', conversation: 'main' },
-  principal: { owner: false, person: 'guest' },
+  principal: { owner: false, person: 'guest', origin: 'k' },
 })
 
 test('stored sub-agents are read back, newest first, and a key is used once', async () => {

@@ -20,6 +20,7 @@ interface Row {
   depth: number
   owner: number
   person: string | null
+  origin: string | null
   model: string | null
   at: number
   stopping: number | null
@@ -43,8 +44,8 @@ const found = `
 export function createSubAgentStore(db: Database, clock: Clock): SubAgentStore {
   const sql = {
     add: db.prepare(
-      `INSERT INTO subagents (id, key, name, instruction, parent, place, root, depth, owner, person, model, at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO subagents (id, key, name, instruction, parent, place, root, depth, owner, person, origin, model, at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     entered: db.prepare('UPDATE subagents SET entered = 1 WHERE id = ?'),
     remove: db.prepare('DELETE FROM subagents WHERE id = ?'),
@@ -79,10 +80,10 @@ export function createSubAgentStore(db: Database, clock: Clock): SubAgentStore {
   return {
     async add({ id, name, instruction, parent, place, root, depth, principal, model }, key) {
       const where = place && JSON.stringify(place)
-      const { owner, person } = principal
+      const { owner, person, origin } = principal
       const at = clock.now()
       await db.write(() =>
-        sql.add.run(id, key, name, instruction, parent, where, root, depth, owner ? 1 : 0, person, model, at),
+        sql.add.run(id, key, name, instruction, parent, where, root, depth, owner ? 1 : 0, person, origin, model, at),
       )
     },
     entered: async id => void (await db.write(() => sql.entered.run(id))),
@@ -143,7 +144,7 @@ function toAgent(raw: unknown): SubAgent {
   return {
     ...{ id, name, instruction, parent, root, depth, model, at },
     place: row.place === null ? null : (JSON.parse(row.place) as Place),
-    principal: { owner: row.owner === 1, person },
+    principal: { owner: row.owner === 1, person, origin: row.origin ?? row.key },
     state,
     endedAt: isOpen ? null : (row.ended_at ?? at),
     progress: isOpen ? (row.interrupted ? 'was interrupted and will be resumed' : '') : (reportOf(row)?.text ?? ''),

@@ -48,6 +48,7 @@ function rig() {
   const spawned: { wanted: NewSubAgent; parent: Parent; key: string }[] = []
   const posts: { channel: string; from: string; text: string }[] = []
   const stopped: string[] = []
+  const sent = new Map<string, number>()
   const job = (name: string): JobView => ({
     ...{ kind: 'cron', name, when: { type: 'every', seconds: 60 }, instruction: 'look at\nthe mail', zone: null },
     ...{ channel: 'discord:1', model: null, missed: 'skip', paused: false, skipIf: null },
@@ -77,7 +78,7 @@ function rig() {
       model: null,
       state: 'working',
     },
-    ...{ principal: { owner: true, person: null }, at: 0, endedAt: null, progress: 'reading' },
+    ...{ principal: { owner: true, person: null, origin: 'k' }, at: 0, endedAt: null, progress: 'reading' },
   })
   const all = [agentOf('a1', 'discord:1'), agentOf('a2', 'discord:2')]
   const agents: SubAgents = {
@@ -105,6 +106,11 @@ function rig() {
   }
   const toolServer = createToolServer({
     tools: createTools({
+      takeMessage: async ({ origin }) => {
+        const sends = (sent.get(origin) ?? 0) + 1
+        sent.set(origin, sends)
+        return sends > 20 ? 'Enough.' : null
+      },
       formatTime: (ms, zone) => `time ${ms}${zone ? ` in ${zone}` : ''}`,
       messages: {
         placeNamed: channel =>
@@ -113,6 +119,7 @@ function rig() {
           said.push({ key, place, text, files })
           return { left: files.filter(file => file.startsWith('/')) }
         },
+        scopeOf: () => undefined,
       },
       jobs,
       memory: {
@@ -355,4 +362,23 @@ test('of many jobs, the next to run are listed, with the number of the others', 
   expect(usual.at(-1)).toBe('- and 15 others that cannot be used')
   expect(usual.join('').length).toBeLessThan(10_000)
   expect(await told({ query: 'job 7' })).toHaveLength(11 + 8) // every number with a 7
+})
+
+test('a guest chooses neither backend nor model of a sub-agent, and posts and messages of one request end', async () => {
+  const { turn, spawned, said, posts } = rig()
+  const guest = turn(false)
+  for (const model of ['codex', 'codex/gpt-5', 'opus'])
+    expect(await guest('spawn_agent', { task: 'look', model })).toMatchObject({
+      ok: false,
+      text: expect.stringContaining('Only the owner'),
+    })
+  expect(spawned).toEqual([])
+  await turn(true)('spawn_agent', { task: 'look', model: 'codex/gpt-5' })
+  expect(spawned).toMatchObject([{ wanted: { model: 'codex/gpt-5' } }])
+  for (let n = 0; n < 15; n++) {
+    await guest('send_message', { text: `${n}` })
+    await guest('publish', { channel: 'news', text: `${n}` })
+  }
+  expect(await guest('send_message', { text: 'more' })).toMatchObject({ ok: false, text: 'Enough. Nothing was sent.' })
+  expect([said.length, posts.length]).toEqual([10, 10])
 })

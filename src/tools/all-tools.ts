@@ -1,5 +1,6 @@
 // All tools of the gateway. A tool is offered only if the part behind it exists.
 
+import type { DescentLimits } from '../base/descent.ts'
 import type { Jobs } from '../base/jobs.ts'
 import type { BoardTask, ContentItem, Fact, Records } from '../base/records.ts'
 import type { SubAgents } from '../base/subagents.ts'
@@ -12,6 +13,8 @@ import { agentTools } from './subagents.ts'
 
 export interface ToolPorts {
   readonly formatTime: FormatTime
+  /** Counts a message that an agent sends or publishes. */
+  readonly takeMessage: DescentLimits['takeMessage']
   readonly messages?: MessageSender
   readonly jobs?: Jobs
   readonly memory?: Memory
@@ -23,6 +26,7 @@ export interface ToolPorts {
 
 export const createTools = ({
   formatTime,
+  takeMessage,
   messages,
   jobs,
   memory,
@@ -31,11 +35,11 @@ export const createTools = ({
   content,
   agents,
 }: ToolPorts): readonly Tool[] => [
-  ...(messages ? messageTools(messages) : []),
+  ...(messages ? messageTools(messages, takeMessage) : []),
   ...(jobs ? jobTools(jobs, formatTime) : []),
   ...(memory ? memoryTools(memory) : []),
   ...(facts ? brainTools(facts) : []),
   ...(tasks ? taskTools(tasks) : []),
   ...(content ? contentTools(content) : []),
-  ...(agents ? agentTools(agents, ms => formatTime(ms, null)) : []),
+  ...(agents ? agentTools(agents, ms => formatTime(ms, null), takeMessage) : []),
 ]

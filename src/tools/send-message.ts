@@ -1,5 +1,6 @@
 // send_message: the agent sends a message during a turn, or to another place.
-import { interimKey } from '../base/chat.ts'
+import { type FileScope, interimKey } from '../base/chat.ts'
+import type { DescentLimits } from '../base/descent.ts'
 import type { Place } from '../base/event.ts'
 import type { Caller, Tool } from '../base/tools.ts'
 import { createIdempotencyKeys, done, refused, tool } from './tool.ts'
@@ -8,10 +9,21 @@ export interface MessageSender {
   /** A place as people write it (`discord:123`). Null if there is none of that name. */
   placeNamed(channel: string): Place | null
   /** Stores it in the outbox. Resolves once it is on disk, with the files that cannot be sent. A known key is not sent again. */
-  say(key: string, place: Place, text: string, files: readonly string[]): Promise<{ readonly left: readonly string[] }>
+  say(
+    key: string,
+    place: Place,
+    text: string,
+    files: readonly string[],
+    scope?: FileScope,
+  ): Promise<{ readonly left: readonly string[] }>
+  /** The files that this turn may send. Undefined: those of the owner. */
+  scopeOf(caller: Pick<Caller, 'lane' | 'principal'>): FileScope | undefined
 }
 
-export function messageTools({ placeNamed, say }: MessageSender): readonly Tool[] {
+export function messageTools(
+  { placeNamed, say, scopeOf }: MessageSender,
+  takeMessage: DescentLimits['takeMessage'],
+): readonly Tool[] {
   const idempotencyKey = createIdempotencyKeys()
 
   const placeFor = (channel: string | undefined, { place, principal }: Caller): Place | string => {
@@ -37,10 +49,13 @@ export function messageTools({ placeNamed, say }: MessageSender): readonly Tool[
       async call({ text, channel, files = [] }, caller) {
         const place = placeFor(channel, caller)
         if (typeof place === 'string') return refused(place)
+        const limit = await takeMessage(caller.principal)
+        if (limit !== null) return refused(`${limit} Nothing was sent.`)
         const key = interimKey(caller.key, idempotencyKey(caller, place.chat, place.conversation, text, ...files))
-        const { left } = await say(key, place, text, files)
+        const { left } = await say(key, place, text, files, scopeOf(caller))
         if (left.length === 0) return done('On its way.')
-        return done(`On its way, but without ${left.join(', ')}: only files of the workspace up to 10 MB can be sent.`)
+        const from = caller.principal.owner ? 'of the workspace' : 'that this conversation has made or was given'
+        return done(`On its way, but without ${left.join(', ')}: only files ${from} up to 10 MB can be sent.`)
       },
     }),
   ]

@@ -1,10 +1,15 @@
 // Tools for sub-agents and the channels between agents.
 import { createHash } from 'node:crypto'
+import type { DescentLimits } from '../base/descent.ts'
 import type { SpawnResult, SubAgent, SubAgents } from '../base/subagents.ts'
 import type { Caller, Tool, ToolAnswer } from '../base/tools.ts'
 import { createIdempotencyKeys, done, excerpt, limited, lines, refused, tool } from './tool.ts'
 
-export function agentTools(agents: SubAgents, when: (ms: number) => string): readonly Tool[] {
+export function agentTools(
+  agents: SubAgents,
+  when: (ms: number) => string,
+  takeMessage: DescentLimits['takeMessage'],
+): readonly Tool[] {
   const idempotencyKey = createIdempotencyKeys()
   /** The last post of each channel that a turn has been shown, so that no post between two of its calls is missed. */
   const shown = new WeakMap<Caller, Map<string, number>>()
@@ -29,6 +34,8 @@ export function agentTools(agents: SubAgents, when: (ms: number) => string): rea
         model: { type: 'string', about: 'model or backend/model' },
       },
       async call({ task, name = null, model = null }, caller) {
+        if (model !== null && !caller.principal.owner)
+          return refused('Only the owner chooses backends and models. Leave out the model. Nothing was started.')
         const key = `${caller.key}#spawn-${idempotencyKey(caller, task, name ?? '', model ?? '')}`
         const result = await agents.spawn({ name, instruction: task, model }, parentOf(caller), key)
         return answer(result, ({ name, id }) => `Started ${name} (${id}). Its report comes automatically.`)
@@ -88,6 +95,8 @@ export function agentTools(agents: SubAgents, when: (ms: number) => string): rea
       takes: { channel, text: { type: 'string', about: '', required: true } },
       call: ({ channel, text }, caller) =>
         inWords(async () => {
+          const limit = await takeMessage(caller.principal)
+          if (limit !== null) return refused(`${limit} Nothing was posted.`)
           await agents.publish(apart(channel, caller), caller.agent ?? 'agent', text)
           return done('Posted.')
         }),

@@ -1,6 +1,6 @@
 // The tool server, and what a turn gets to reach it. A key is valid only while a turn of its lane and principal runs.
 import type { McpServer } from '../base/agent.ts'
-import { type LaneKey, type NewEvent, type Principal, principalOf } from '../base/event.ts'
+import { type LaneKey, type NewEvent, type Principal, principalOfAll } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
 import { type Caller, type OfferedTool, ownServer, type Tool, type ToolAnswer, type ToolCalls } from '../base/tools.ts'
 import { checkArguments } from './arguments.ts'
@@ -111,12 +111,6 @@ export function createToolServer({ tools, newKey, broke }: ToolServerParts): Too
     },
     call,
   }
-}
-
-/** When messages are batched, the turn gets the lowest permissions among them. */
-const principalOfAll = (events: readonly NewEvent[]): Principal => {
-  const all = events.map(principalOf)
-  return all.findLast(one => !one.owner) ?? all.at(-1) ?? { owner: false, person: null }
 }
 
 const callerOf = (

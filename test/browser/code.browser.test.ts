@@ -97,3 +97,14 @@ test('code and answers are copied, which is announced', async () => {
   await expect.poll(copied).toBe('Look:\n\n```js\nlet a = "1"\n```')
   expect(trouble).toEqual([])
 })
+
+test('very deep quotations and very many links stay text, and the page stays as it is', async () => {
+  await visit()
+  const links = '[x](https://example.org) '.repeat(20_000)
+  await answer(`before\n\n${'> '.repeat(5000)}deep\n\n${links}`)
+  await shows('.prose > p', 'before')
+  await page.fill('#box', 'still here', { timeout: 10_000 })
+  expect(await page.locator('.prose .as-text').textContent()).toContain('deep')
+  expect([await count('.prose a'), await count('.prose blockquote')]).toEqual([0, 0])
+  expect(trouble).toEqual([])
+})

@@ -7,13 +7,16 @@ import type { JobView } from '../../src/base/jobs.ts'
 import type { MemoryChange } from '../../src/base/memory.ts'
 import type { PairingList } from '../../src/base/pairing.ts'
 import type { SessionView } from '../../src/base/sessions.ts'
-import { tokenCookie } from '../../src/ui/http/guard.ts'
+import { loginOf } from '../../src/ui/http/login-cookie.ts'
 import { defaultLimits } from '../../src/ui/http/options.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
 import { fakeHttp } from '../fakes/http-options.ts'
 import { fakeFiles, fakeSkills } from '../fakes/persona-files.ts'
 import { sample } from './mission-sample.ts'
 import { token } from './stage.ts'
+
+/** They outlive a stage, as they outlive a restart of a gateway. */
+const { logins } = fakeHttp({ address: { token } })
 
 export type World = ReturnType<typeof sample>
 
@@ -24,22 +27,20 @@ export const openMission = async (port = 0, world: World = sample(Date.now())) =
   const streams = new Set<ServerResponse>()
   /** The `after` of each connection. */
   const asked: (string | null)[] = []
-  const inner = await openHttp(
-    fakeHttp({
-      address: { token },
-      health: { version: '0.1.0', status: async () => world.overview.status },
-      webchat: { message: () => Promise.reject(new Error('not in this test')) },
-      admin: adminOf(world, orders),
-    }),
-    { ...defaultLimits, stopMs: 300 },
-    stopping.signal,
-  )
+  const options = fakeHttp({
+    logins,
+    address: { token },
+    health: { version: '0.1.0', status: async () => world.overview.status },
+    webchat: { message: () => Promise.reject(new Error('not in this test')) },
+    admin: adminOf(world, orders),
+  })
+  const inner = await openHttp(options, { ...defaultLimits, stopMs: 300 }, stopping.signal)
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const url = new URL(request.url ?? '/', 'http://localhost')
     const live = liveSide(url, world)
     if (url.pathname !== '/events' && live === undefined) return forward(request, response, inner.port)
-    if (!request.headers.cookie?.includes(`${tokenCookie}=${token}`)) return json(response, 401, { error: 'no token' })
+    if (loginOf(request, options.logins) === null) return json(response, 401, { error: 'no token' })
     if (url.pathname === '/events') {
       asked.push(url.searchParams.get('after'))
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })

@@ -24,6 +24,7 @@ const orders: Readonly<Record<string, readonly object[]>> = {
   'POST /api/sessions': [{ clear: short }],
   'POST /api/memory': [{ sync: true }],
   'POST /api/agents': [{ stop: short }],
+  'POST /api/logins': [{ revoke: short }],
   'POST /api/settings': [{ set: { 'agent.model': short } }, { set: { [short]: script } }],
   'POST /api/brain': [{ content: script, type: short, category: short, tags: [short] }],
   'POST /api/tasks': [{ title: script, notes: script }],

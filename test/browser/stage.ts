@@ -7,6 +7,8 @@ import { openHttp } from '../../src/ui/http/server.ts'
 import { fakeHttp } from '../fakes/http-options.ts'
 
 export const token = 'browser-token'
+/** They outlive a stage, as they outlive a restart of a gateway. */
+const { logins } = fakeHttp({ address: { token } })
 
 export const launch = (): Promise<Browser> =>
   chromium.launch({
@@ -70,6 +72,7 @@ export const openStage = async (port = 0) => {
 
   const server = await openHttp(
     fakeHttp({
+      logins,
       address: { port, token },
       health: { version: 'test', status: async () => ({}) },
       webchat: {

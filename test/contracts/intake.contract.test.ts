@@ -50,6 +50,7 @@ async function open(
     maxCharacters: 10,
     gate: { who: () => 'guest', people: () => [], admit: async () => ({ type: 'in', owner: false }) },
     budget: { objection: () => null },
+    admits: async () => true,
     parse: text =>
       text.startsWith('/do')
         ? {

@@ -59,7 +59,8 @@ function ofJob(written: string): ModelOverride | undefined {
 
 function ofSubAgent(written: string): ModelOverride | undefined {
   const agent = { id: 'a', name: 'x', depth: 1, model: written } as Parameters<typeof assignment>[0]
-  return assignment(agent, 'k', 'x', { lane: 'l', place: null }, { owner: true, person: null }).modelOverride
+  return assignment(agent, 'k', 'x', { lane: 'l', place: null }, { owner: true, person: null, origin: 'k' })
+    .modelOverride
 }
 
 async function ofCommand(text: string): Promise<ModelOverride | undefined> {

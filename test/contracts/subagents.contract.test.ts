@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/app/system-clock.ts'
+import type { DescentLimits } from '../../src/base/descent.ts'
 import { agentLane, agentOf, type EventSink, isBackground, type NewEvent } from '../../src/base/event.ts'
 import type { Outcome, Taken } from '../../src/base/lanes.ts'
 import { type Parent, reportKey, type SpawnResult, subAgentLimits } from '../../src/base/subagents.ts'
@@ -29,7 +30,7 @@ type Handle = (taken: Taken<NewEvent>, signal: AbortSignal) => Promise<Final | '
 
 const root = 'webchat:main'
 const place = { chat: 'webchat', conversation: 'main' }
-const owner = { owner: true, person: 'owner' }
+const owner = { owner: true, person: 'owner', origin: 'o' }
 const main: Parent = { lane: root, place, principal: owner, agent: null }
 const within = (id: string): Parent => ({ lane: agentLane(id), place: null, principal: owner, agent: id })
 const task = (instruction: string) => ({ name: null, instruction, model: null })
@@ -43,6 +44,8 @@ async function open(
     maxDepth?: number
     collect?: boolean
     atOnce?: number
+    perGuest?: number
+    takeTurns?: DescentLimits['takeTurns']
     /** How the conversation handles its events. */
     converse?(taken: Taken<NewEvent>, signal: AbortSignal): Promise<Outcome>
   } = {},
@@ -70,7 +73,9 @@ async function open(
     return answer.type === 'refused' ? { type: 'refused', why: answer.why, reason: 'The queue is full.' } : answer
   }
   const agents = openSubAgents({
-    ...{ store, inbox, accept: given.accept?.(put) ?? put, clock: systemClock, limits: subAgentLimits },
+    ...{ store, inbox, accept: given.accept?.(put) ?? put, clock: systemClock },
+    limits: { ...subAgentLimits, perGuest: () => given.perGuest ?? 5 },
+    takeTurns: given.takeTurns ?? (async () => null),
     newId: () => `a${lastId++}`,
   })
   queueStore.watch('in', () => agents.notify())
@@ -283,7 +288,7 @@ describe('a question', () => {
   test('of the owner does not give a guest’s sub-agent the owner’s permissions', async () => {
     const { agents, work, inbox, reports } = await open()
     work(echo)
-    const guest = { ...main, principal: { owner: false, person: 'guest' } }
+    const guest = { ...main, principal: { owner: false, person: 'guest', origin: 'g' } }
     const a = must(await agents.spawn(task('a'), guest, 'a'))
     must(await agents.ask(a.id, 'x', main, 'q'))
     await inbox.drain()
@@ -293,7 +298,7 @@ describe('a question', () => {
   test('batched with a guest’s question does not run with the owner’s permissions, whoever asked last', async () => {
     const { agents, work, inbox, reports } = await open(folder(), { collect: true })
     const a = must(await agents.spawn(task('a'), main, 'a'))
-    must(await agents.ask(a.id, 'x', { ...main, principal: { owner: false, person: 'guest' } }, 'q1'))
+    must(await agents.ask(a.id, 'x', { ...main, principal: { owner: false, person: 'guest', origin: 'g' } }, 'q1'))
     must(await agents.ask(a.id, 'y', main, 'q2'))
     work(echo)
     await inbox.drain()

@@ -1,6 +1,8 @@
 // A complete set of options for the HTTP server that do nothing; tests fill in the ones they need.
 import { resolve } from 'node:path'
+import { systemClock } from '../../src/app/system-clock.ts'
 import type { Records } from '../../src/base/records.ts'
+import { createLogins, openDatabase } from '../../src/store/index.ts'
 import type { AdminApi, Health, HttpAddress, HttpOptions, WebchatApi } from '../../src/ui/http/options.ts'
 import { recordingAdmin } from './admin.ts'
 import { fakeMission } from './mission.ts'
@@ -12,6 +14,7 @@ export interface HttpChanges {
   readonly health?: Partial<Health>
   readonly webchat?: Partial<WebchatApi>
   readonly admin?: Partial<AdminApi>
+  readonly logins?: HttpOptions['logins']
   readonly webhook?: HttpOptions['webhook']
   readonly tools?: HttpOptions['tools']
   readonly warn?: HttpOptions['warn']
@@ -39,6 +42,7 @@ export const fakeHttp = ({ address, health, webchat, admin, ...others }: HttpCha
     ...webchat,
   },
   admin: { ...fakeAdmin(), ...admin },
+  logins: createLogins(openDatabase(':memory:'), systemClock, address?.token ?? 'right-token'),
   webhook: async () => ({ status: 404, body: { error: 'There is no such webhook.' } }),
   tools: { list: () => null, call: async () => ({ ok: false, text: 'There is no such tool.' }) },
   warn: () => undefined,

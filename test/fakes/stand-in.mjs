@@ -154,6 +154,9 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
     await sleep(Number(tool[1] ?? 0), signal)
     voice.tool('ended')
   }
+  // [[calls:…]]: calls the gateway's tools, as `callsOf` of the harness writes it. $SELF in an argument is this whole bracket.
+  const calls = asks('calls')
+  if (calls) await callTools(calls, mcpConfig, answered => journal({ what: 'called', ...answered }))
   // [[write:FILE|text]] and [[append:FILE|text]], in its working folder.
   for (const [how, put] of [
     ['write', writeFileSync],
@@ -188,6 +191,23 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
   // Waits until a file of that name exists.
   while (linger && !existsSync(linger[1])) await sleep(20)
   return true
+}
+
+/** Like an agent that does all that it is told. */
+async function callTools([bracket, encoded], mcpConfig, answered) {
+  const { AETHEEL_URL: url, AETHEEL_KEY: key } = JSON.parse(mcpConfig).mcpServers.aetheel.env
+  for (const { tool, args, times = 1 } of JSON.parse(Buffer.from(encoded, 'base64url').toString())) {
+    const body = JSON.stringify({ arguments: args }).replaceAll('$SELF', bracket)
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    for (let n = 1; n <= times; n++) {
+      const answer = await fetch(`${url}/api/tools/${tool}`, {
+        method: 'POST',
+        headers,
+        body: body.replaceAll('$N', n),
+      })
+      answered({ tool, answer: await answer.text() })
+    }
+  }
 }
 
 /** Sessions with an unasked turn before the next one. */

@@ -61,6 +61,7 @@ test('without the token, with a wrong one, or with the right one in the wrong pl
     { 'X-Token': token, 'X-Auth-Token': token, 'Proxy-Authorization': `Bearer ${token}` },
     { Cookie: `token=${token}; session=${token}` },
     { Cookie: 'aetheel_token=wrong' },
+    { Cookie: `aetheel_token=${token}` },
     { Cookie: `AETHEEL_TOKEN=${token}` },
     { Referer: `http://127.0.0.1/?token=${token}` },
   ]

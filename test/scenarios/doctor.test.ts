@@ -105,7 +105,7 @@ test('a login is detected by a variable or a file, and neither is shown', async 
   expect(byVariable.out).toMatch(/^ok {4}claude .*; logged in by ANTHROPIC_API_KEY$/m)
   expect(byVariable.out).not.toContain(key)
   mkdirSync(join(here.dir, '.claude'))
-  writeFileSync(join(here.dir, '.claude/.credentials.json'), key)
+  writeFileSync(join(here.dir, '.claude/.credentials.json'), key, { mode: 0o600 })
   const byFile = await here.doctor()
   expect(byFile.out).toMatch(/^ok {4}claude .*; logged in by ~\/\.claude\/\.credentials\.json$/m)
   expect(byFile.out).not.toContain(key)

@@ -46,9 +46,10 @@ async function openGateway() {
       said.push(text)
       return { left: [] }
     },
+    scopeOf: () => undefined,
   }
   const toolServer = createToolServer({
-    tools: createTools({ formatTime: String, jobs, messages }),
+    tools: createTools({ formatTime: String, takeMessage: async () => null, jobs, messages }),
     newKey: () => crypto.randomUUID(),
     broke: (_, error) => void said.push(String(error)),
   })

@@ -133,7 +133,7 @@ test('the printed link opens the chat whatever characters the token has', async 
   const gateway = await home.start({ HTTP_TOKEN: 'a&b#c+d%20e-long-enough', AGENT_BACKEND: 'echo' })
   const link = /WebChat\s+(\S+)/.exec(gateway.output())?.[1] ?? ''
   const answer = await fetch(link, { redirect: 'manual' })
-  expect(answer.headers.get('set-cookie')).toContain('aetheel_token=')
+  expect(answer.headers.get('set-cookie')).toMatch(/^aetheel_[0-9a-f]{8}=/)
 })
 
 test('what people wrote is not in the log, even if the CLI repeats it in its error', async () => {

@@ -1,6 +1,7 @@
 // Turns the agent’s Markdown into safe elements. Nothing it writes may run, load anything or pass for a part of this page.
 import DOMPurify from '/vendor/dompurify.js'
 import { Marked } from '/vendor/marked.js'
+import { bounded } from './bounded.js'
 import { copyButton, el } from './dom.js'
 
 /** The language of each code block that can be highlighted. @type {WeakMap<Element, string>} */
@@ -85,43 +86,57 @@ export const markdownView = into => {
     }
   }
 
+  /** What comes after too many links, or too deep a nesting. */
+  const rest = el('p', { class: 'as-text', dir: 'auto' })
+  /** Draws as much as may be drawn, and shows the rest as it is. */
+  const within = (text, draw) => {
+    const { rich, plain } = bounded(text.replaceAll('\r\n', '\n'))
+    draw(rich)
+    rest.textContent = plain
+    if (plain === '') rest.remove()
+    else into.append(rest)
+  }
+
   return {
     /** A longer version of the text, or another text. */
-    draft(text) {
-      const whole = text.replaceAll('\r\n', '\n')
-      let settled = 0
-      let open = 2
-      for (let i = blocks.length - 1; i >= 0; i -= 1) {
-        if (open === 0) {
-          settled = i + 1
-          break
-        }
-        if (blocks[i].raw.trim() !== '') open -= 1
+    draft: text => within(text, drawDraft),
+    final: text => within(text, drawFinal),
+  }
+
+  function drawDraft(whole) {
+    let settled = 0
+    let open = 2
+    for (let i = blocks.length - 1; i >= 0; i -= 1) {
+      if (open === 0) {
+        settled = i + 1
+        break
       }
-      const prefix = blocks
-        .slice(0, settled)
-        .map(block => block.raw)
-        .join('')
-      show(whole, whole.startsWith(prefix) ? settled : 0)
-      light(
-        blocks.slice(
+      if (blocks[i].raw.trim() !== '') open -= 1
+    }
+    const prefix = blocks
+      .slice(0, settled)
+      .map(block => block.raw)
+      .join('')
+    show(whole, whole.startsWith(prefix) ? settled : 0)
+    light(
+      blocks.slice(
+        0,
+        Math.max(
           0,
-          Math.max(
-            0,
-            blocks.findLastIndex(block => block.raw.trim() !== ''),
-          ),
+          blocks.findLastIndex(block => block.raw.trim() !== ''),
         ),
-      )
-    },
-    final(text) {
-      const tokens = marked.lexer(text)
-      // HTML may open in one block and close in another, and a link may be defined after its use: drawn as a whole.
-      if (tokens.some(({ type }) => type === 'html' || type === 'def')) {
-        clear(0)
-        add(text, tokens)
-      } else show(text.replaceAll('\r\n', '\n'), 0)
-      light(blocks)
-    },
+      ),
+    )
+  }
+
+  function drawFinal(text) {
+    const tokens = marked.lexer(text)
+    // HTML may open in one block and close in another, and a link may be defined after its use: drawn as a whole.
+    if (tokens.some(({ type }) => type === 'html' || type === 'def')) {
+      clear(0)
+      add(text, tokens)
+    } else show(text, 0)
+    light(blocks)
   }
 }
 

@@ -22,6 +22,7 @@ import type { Finding } from '../../ui/index.ts'
 import { findGateway, workspaceOf } from '../running-gateway.ts'
 import { systemClock as clock } from '../system-clock.ts'
 import { chatNames, remoteChatsOn } from '../wiring/chat-names.ts'
+import { auditChecks } from './audit.ts'
 import { type FoundBackends, findBackends } from './backends.ts'
 import { askOnce, questionTo } from './live-turn.ts'
 import {
@@ -58,7 +59,7 @@ export async function* examine(from: LoadFrom, live: boolean, signal: AbortSigna
     const backends = lookForBackends(context, signal)
     let failed = false
     for (const { what, checks } of [
-      ...handleChanges(context, signal),
+      ...allParts(context, signal),
       { what: 'agents', checks: backends.then(found => found.checks) },
     ]) {
       // No progress line for a check that finishes immediately.
@@ -95,8 +96,25 @@ async function contextOf(from: LoadFrom): Promise<DoctorContext> {
   return { loaded, configDir, environment, home, secrets: secretsIn([], environment) }
 }
 
+/** What `aetheel security audit` prints. */
+export async function audit(from: LoadFrom, fix: boolean): Promise<readonly Check[]> {
+  const { loaded, configDir, home, secrets } = await contextOf(from)
+  const hide = secretHider(secrets)
+  return (await auditChecks({ loaded, configDir, home, wallOf, fix })).map(check => hidden(check, hide))
+}
+
+/** Only what needs attention. */
+function inShort(checks: readonly Check[]): readonly Check[] {
+  const open = checks.filter(({ status }) => status === 'warn' || status === 'fail')
+  const detail = 'nothing is open that should not be; `npx aetheel security audit` shows what was checked'
+  return open.length > 0 ? open : [{ name: 'security', status: 'ok', detail }]
+}
+
+/** So far nothing stands between a turn and the machine but the tools it is given. */
+const wallOf = () => null
+
 /** Runs all checks in parallel. A check that throws becomes a failed check. */
-function handleChanges({ loaded, configDir, environment }: DoctorContext, signal: AbortSignal): readonly Part[] {
+function allParts({ loaded, configDir, environment, home }: DoctorContext, signal: AbortSignal): readonly Part[] {
   const running = findGateway(configDir)
   return [
     part('node', async () => nodeChecks()),
@@ -120,6 +138,7 @@ function handleChanges({ loaded, configDir, environment }: DoctorContext, signal
         : [],
     ),
     ...(loaded.ok ? chatParts(loaded.config, signal) : []),
+    part('security', async () => inShort(await auditChecks({ loaded, configDir, home, wallOf, fix: false }))),
   ]
 }
 

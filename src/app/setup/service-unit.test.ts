@@ -14,6 +14,7 @@ const plain: UnitParts = {
   workingDir: '/home/ada',
   path: '/usr/bin:/bin',
   stopTimeoutMs: 30_000,
+  namespaces: true,
 }
 const lineOf = (text: string, name: string) =>
   text
@@ -32,6 +33,15 @@ test('it uses absolute paths and the flags of the launcher, and lets running tur
   expect(lineOf(unitText({ ...plain, stopTimeoutMs: 90_500 }), 'TimeoutStopSec')).toBe('196')
   const launcher = readFileSync(join(import.meta.dirname, '../../../bin/aetheel'), 'utf8')
   expect(launcher).toContain(`"$node" ${nodeFlags.join(' ')} "$home/bin/aetheel.mjs"`)
+})
+
+test('it gives up privileges that nobody needs, and keeps what agents and their walls need', () => {
+  const text = unitText(plain)
+  expect(['UMask', 'NoNewPrivileges', 'ProtectSystem'].map(name => lineOf(text, name))).toEqual(['0077', 'yes', 'full'])
+  for (const name of ['MemoryHigh', 'MemoryMax', 'TasksMax']) expect(lineOf(text, name), name).not.toBe('')
+  for (const name of ['RestrictNamespaces', 'ProtectHome', 'PrivateTmp', 'PrivateNetwork', 'MemoryDenyWriteExecute'])
+    expect(lineOf(text, name), name).toBe('')
+  expect(unitText({ ...plain, namespaces: false })).not.toContain('ProtectSystem')
 })
 
 test('for any folder name, systemd reads the arguments that were meant', () => {

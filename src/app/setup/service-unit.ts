@@ -9,6 +9,8 @@ export interface UnitParts {
   readonly workingDir: string
   readonly path: string
   readonly stopTimeoutMs: number
+  /** Whether users may make namespaces here. Without them, systemd could not start a user's unit that has a file system of its own. */
+  readonly namespaces: boolean
 }
 
 /** Identifies a unit as written by this program. */
@@ -20,8 +22,23 @@ export const nodeFlags = ['--disable-warning=ExperimentalWarning', '--max-semi-s
 /** By then it has let its turns end, interrupted the rest and run the shutdown hook; if it takes longer, it hangs. */
 const spareSeconds = 15
 
+/**
+ * What neither the gateway nor an agent needs. Agents keep the home folder, since their logins and tools are there. Nothing restricts
+ * namespaces, since walls around an agent are made of them.
+ */
+const hardening = [
+  'UMask=0077',
+  'NoNewPrivileges=yes',
+  'LockPersonality=yes',
+  'RestrictSUIDSGID=yes',
+  'MemoryHigh=70%',
+  'MemoryMax=85%',
+  'TasksMax=4096',
+]
+
 /** Throws a readable error for a path that a unit file cannot express. */
-export function unitText({ node, program, configDir, workingDir, path, stopTimeoutMs }: UnitParts): string {
+export function unitText(parts: UnitParts): string {
+  const { node, program, configDir, workingDir, path, stopTimeoutMs, namespaces } = parts
   const args = [...nodeFlags, program, 'start', '--config-dir', configDir].map(argument)
   const command = [...executable(node), ...args]
   return `${madeByUs}
@@ -40,6 +57,7 @@ RestartSec=5
 RestartPreventExitStatus=2
 KillMode=mixed
 TimeoutStopSec=${Math.ceil((2 * stopTimeoutMs) / 1000) + spareSeconds}
+${[...(namespaces ? ['ProtectSystem=full'] : []), ...hardening].join('\n')}
 
 [Install]
 WantedBy=default.target

@@ -35,6 +35,7 @@ export async function createUnit({ env, cwd, platform, loaded, workspace }: Unit
     workingDir: cwd,
     path: foldersOf(env.PATH ?? ''),
     stopTimeoutMs: loaded.ok ? loaded.config.stopTimeoutMs : usualStopMs,
+    namespaces: await hasNamespaces(),
   })
   const existing = await readFile(file, 'utf8').catch(() => null)
   return {
@@ -52,6 +53,19 @@ export async function createUnit({ env, cwd, platform, loaded, workspace }: Unit
     },
     systemctl: (...args) => systemctl(env, args),
   }
+}
+
+/** Debian and Ubuntu have switches of their own for this. */
+async function hasNamespaces(): Promise<boolean> {
+  const setting = async (name: string) => (await readFile(`/proc/sys/${name}`, 'utf8').catch(() => '')).trim()
+  const [most, debian, ubuntu] = await Promise.all(
+    [
+      'user/max_user_namespaces',
+      'kernel/unprivileged_userns_clone',
+      'kernel/apparmor_restrict_unprivileged_userns',
+    ].map(setting),
+  )
+  return most !== '' && most !== '0' && debian !== '0' && ubuntu !== '1'
 }
 
 const instead = 'Start the gateway by hand with "npx aetheel start", or with launchd, pm2 or a similar tool.'

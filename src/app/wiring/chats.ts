@@ -1,8 +1,10 @@
 // The chats of this gateway and the intake behind them, with what they need from its other parts.
+
 import { randomUUID } from 'node:crypto'
 import { backendNames } from '../../base/agent.ts'
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'
 import type { ChatCommands, ChatContext } from '../../base/chat-module.ts'
+import type { DescentLimits } from '../../base/descent.ts'
 import type { NewEvent } from '../../base/event.ts'
 import type { Lanes } from '../../base/lanes.ts'
 import type { Emit, Signal } from '../../base/signal.ts'
@@ -114,11 +116,12 @@ const maxCharacters = 200_000
 export interface IntakeWiringParts extends CommandsParts {
   readonly emit: Emit
   readonly pairing: Stores['pairing']
+  readonly descent: Pick<DescentLimits, 'admits'>
   readonly deliveries: ReturnType<typeof createDeliveries>
 }
 
 export function createIntakeWiring(parts: IntakeWiringParts) {
-  const { live, clock, emit, inbox, budget, pairing, deliveries } = parts
+  const { live, clock, emit, inbox, budget, pairing, deliveries, descent } = parts
   const { maxDepth } = live.current().queue
   const commands = gatewayCommands(parts)
   const gate = createGate({
@@ -134,6 +137,7 @@ export function createIntakeWiring(parts: IntakeWiringParts) {
     maxCharacters,
     gate,
     budget,
+    admits: descent.admits,
     parse: commands.parse,
     deliveries: (event, text) =>
       deliveries({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),

@@ -23,6 +23,7 @@ export async function listen(
   signal: AbortSignal,
 ): Promise<OpenHttp> {
   const root = productRoot()
+  const logins = gateway.logins(token)
   const open = (port: number) =>
     openHttp(
       {
@@ -43,6 +44,7 @@ export async function listen(
           attachments: gateway.attachments,
         },
         admin: gateway.admin,
+        logins,
         webhook: gateway.triggers.webhook,
         tools: gateway.toolServer,
         warn: (fields, text) => log.warn(fields, text),

@@ -1,7 +1,8 @@
 // The two queues of the gateway, inbox and outbox, with their messages for failures; and what people receive at the end of a turn.
 import type { TurnEnd } from '../../base/agent.ts'
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'
-import { agentOf, isBackground, type NewEvent } from '../../base/event.ts'
+import { agentOf, isBackground, type LaneKey, type NewEvent, type Principal, principalOfAll } from '../../base/event.ts'
+import { guestFolder } from '../../base/guest-folder.ts'
 import type { FollowUp, Lanes, Outcome, QueueStore, Taken } from '../../base/lanes.ts'
 import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
@@ -122,16 +123,24 @@ export interface RepliesParts {
   /** The chats that are on, once they are created. */
   readonly chats: ReadonlyMap<string, ChatAdapter>
   scrub(text: string): string
+  /** The files that were given in a conversation. */
+  attachments(lane: LaneKey): readonly string[]
   /** Queues the report of a sub-agent. */
   reports(taken: Taken<NewEvent>, wording: ReturnType<typeof wordingOf>): readonly FollowUp[]
 }
 
-export function createReplies({ live, clock, emit, chats, scrub, reports }: RepliesParts) {
+export function createReplies({ live, clock, emit, chats, scrub, attachments, reports }: RepliesParts) {
   const attached = createAttached(live.current().configDir)
-  const deliveries = createDeliveries(chats, attached.linkedIn)
+  const scopeOf = ({ lane, principal }: { readonly lane: LaneKey; readonly principal: Principal }) =>
+    principal.owner ? undefined : { folder: guestFolder(principal), files: attachments(lane) }
+  const deliveries = createDeliveries(chats, {
+    filesIn: attached.linkedIn,
+    scopeOf: events => scopeOf({ lane: events.at(-1)?.lane ?? '', principal: principalOfAll(events) }),
+  })
   const voice = { scrub, formatTime: timeFormat(() => live.current().timezone), loginWith }
   return {
     attached,
+    scopeOf,
     deliveries,
     deliver: createDeliver(chats, clock, emit),
     /** A sub-agent's result goes to the conversation that started it, all other results to people. */

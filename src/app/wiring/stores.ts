@@ -9,6 +9,7 @@ import {
   createChatStates,
   createConversationList,
   createConversationSettings,
+  createDescentStore,
   createHistory,
   createMirrorFile,
   createPairing,
@@ -47,6 +48,7 @@ export function createStores({ live, db, clock, emit }: StoresParts) {
   const usage = createUsage(db, clock)
   const chatStates = createChatStates(db, clock)
   const store = createSubAgentStore(db, clock)
+  const descents = createDescentStore(db, clock)
   const uploadStore = createUploadStore(db, clock)
   const boots = createBootStore(db, clock)
   const pairing = createPairing(db, clock, below => randomInt(below))
@@ -61,6 +63,7 @@ export function createStores({ live, db, clock, emit }: StoresParts) {
       usage,
       chatStates,
       store,
+      descents,
       boots,
       uploadStore,
       pairing,
@@ -68,6 +71,7 @@ export function createStores({ live, db, clock, emit }: StoresParts) {
     async forgetOld(signal: AbortSignal) {
       const cutoff = clock.now() - live.current().retentionDays * day
       await store.forgetBefore(cutoff)
+      await descents.forgetBefore(Math.min(cutoff, clock.now() - day))
       await chatStates.forgetBefore(cutoff)
       await usage.forgetBefore(Math.min(cutoff, clock.now() - usageDays * day))
       return queueStore.forgetBefore(cutoff, signal)

@@ -258,8 +258,11 @@ export function withoutFileLinks(text: string, files: readonly string[]): string
 
 function isSamePath(file: string, target: string): boolean {
   const given = target.replace(/^\.\//, '')
+  // A guest's agent names files by their path in the guest's folder, guests/NAME/.
+  const isNamed = (path: string) =>
+    path === file || (file.startsWith('guests/') && file.split('/').slice(2).join('/') === path)
   try {
-    return given === file || decodeURIComponent(given) === file
+    return isNamed(given) || isNamed(decodeURIComponent(given))
   } catch {
     return false // A stray % is no encoding.
   }

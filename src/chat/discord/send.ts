@@ -1,7 +1,7 @@
 // Sends deliveries and drafts to Discord: as a new message, or by editing one of our messages.
 import type { API } from '@discordjs/core'
 import type { RawFile } from '@discordjs/rest'
-import type { Outgoing, Posted } from '../../base/chat.ts'
+import type { FileScope, Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
 import type { Clock } from '../../base/time.ts'
@@ -27,7 +27,7 @@ export interface SendingParts {
   readonly poster: Poster
   readonly threads: Threads
   /** A workspace file; null: it no longer exists, or may not be sent. */
-  readFile(path: string): Promise<Uint8Array | null>
+  readFile(path: string, scope?: FileScope): Promise<Uint8Array | null>
   /** It has been sent: it would not be sent again even if we were killed now. */
   sent(deliveryKey: string): void
   refusedToken(): void
@@ -207,14 +207,14 @@ async function withoutFilesIfTooLarge(body: Body, send: (body: Body) => Promise<
 }
 
 /** The text and its files; a text that is too long for a message becomes a file. */
-async function bodyOf({ text, files: paths = [] }: Outgoing, readFile: SendingParts['readFile']): Promise<Body> {
+async function bodyOf({ text, files: paths = [], scope }: Outgoing, readFile: SendingParts['readFile']): Promise<Body> {
   const isLong = limits.measure(text) > limits.length
   const files: RawFile[] = isLong ? [answerFile(text)] : []
   const missing: string[] = []
   let room = most.together - (isLong ? Buffer.byteLength(text) : 0)
   for (const path of paths) {
     const name = path.split('/').at(-1) ?? path
-    const data = files.length < most.files ? await readFile(path) : null
+    const data = files.length < most.files ? await readFile(path, scope) : null
     if (data === null || data.length > room) missing.push(name)
     else {
       files.push({ name, data })

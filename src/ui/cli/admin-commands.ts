@@ -1,4 +1,4 @@
-// The commands pair, cron, sessions, memory and logs with their options.
+// The commands pair, logins, cron, sessions, memory and logs with their options.
 import { InvalidArgumentError, Option } from 'commander'
 import type { NewJob } from '../../base/jobs.ts'
 import { logLevels } from '../../base/logs.ts'
@@ -40,6 +40,25 @@ export function addPair({ program, ports, terminal, action }: Making): void {
     'npx aetheel pair approve discord:1234 --owner',
   ])
   examples(deny, ['npx aetheel pair deny K7QM-4XWD', 'npx aetheel pair deny discord:1234'])
+}
+
+export function addLogins({ program, ports, terminal, action }: Making): void {
+  const logins = program.command('logins').description('manage the browsers that are logged in')
+  const load = () => import('./logins.ts')
+  const list = logins
+    .command('list')
+    .description('the browsers that are logged in, and when each was used last')
+    .option('--json', 'as a list of {id, name, at, usedAt}')
+    .action(action(async flags => (await load()).listLogins(ports, terminal, flags)))
+  const revoke = logins
+    .command('revoke')
+    .description('log a browser out; its open pages lose their connection')
+    .argument('<id>', 'the id, as the list shows it, or all')
+    .option('--json', 'as {ok, ended}')
+    .action(action(async (flags, [id = '']) => (await load()).revokeLogin(ports, terminal, flags, id)))
+  examples(logins, ['npx aetheel logins list', 'npx aetheel logins revoke all'])
+  examples(list, ['npx aetheel logins list', 'npx aetheel logins list --json'])
+  examples(revoke, ['npx aetheel logins revoke 3fa9c1', 'npx aetheel logins revoke all'])
 }
 
 export function addLogs({ program, ports, terminal, action }: Making): void {

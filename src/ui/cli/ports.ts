@@ -2,6 +2,7 @@
 import type { ChatProbe } from '../../base/chat-module.ts'
 import type { Check } from '../../base/check.ts'
 import type { Jobs } from '../../base/jobs.ts'
+import type { LoginsAdmin } from '../../base/logins.ts'
 import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingAdmin } from '../../base/pairing.ts'
@@ -151,8 +152,11 @@ export interface CliPorts {
   embed(flags: Flags, signal: AbortSignal): Promise<Embedded>
   /** Checks everything a gateway needs; `live` also asks the backend. Ends early on the signal, and leaves nothing behind. */
   doctor(flags: Flags, live: boolean, signal: AbortSignal): AsyncIterable<Finding>
-  /** These four read the data of this CONFIG_DIR while no gateway is running. They reject with a readable message if none has ever run. */
+  /** Who may do what, what listens, and which files others can read; `fix` closes such files. */
+  audit(flags: Flags, fix: boolean): Promise<readonly Check[]>
+  /** These five read the data of this CONFIG_DIR while no gateway is running. They reject with a readable message if none has ever run. */
   pairing(flags: Flags): Promise<Kept<PairingAdmin>>
+  logins(flags: Flags): Promise<Kept<LoginsAdmin>>
   jobs(flags: Flags): Promise<Kept<Jobs>>
   sessions(flags: Flags): Promise<Kept<SessionsAdmin>>
   memory(flags: Flags): Promise<Kept<MemorySearch & MemoryLog>>

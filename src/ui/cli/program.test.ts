@@ -106,6 +106,7 @@ test('the help as a whole', async () => {
       chat                   ask one question, or chat interactively if no text is
                              given
       pair                   manage access: list, approve and deny requests
+      logins                 manage the browsers that are logged in
       cron                   manage the agent's scheduled jobs
       sessions               list and clear the sessions of conversations
       memory                 search the memory, and review its changes
@@ -115,6 +116,7 @@ test('the help as a whole', async () => {
                              first file
       doctor                 check everything that is needed, and say how to fix
                              what is missing
+      security               check who may do what, and what others could read
       service                run the gateway under systemd, from login or boot on
       completion             print a script that completes commands and options when
                              TAB is pressed

@@ -1,9 +1,9 @@
 // The commands and their options. The code of a command is loaded when it is called.
 import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError, Option } from 'commander'
-import { addCron, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
+import { addCron, addLogins, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
 import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
 import type { CliPorts, Flags } from './ports.ts'
-import { addCompletion, addDoctor, addInit, addService } from './setup-commands.ts'
+import { addCompletion, addDoctor, addInit, addSecurity, addService } from './setup-commands.ts'
 import { paintFor, type Terminal } from './terminal.ts'
 
 /** Usage errors become exit code 2; everything else is thrown. */
@@ -60,12 +60,14 @@ export function buildProgram(
   addStatus(program, ports, terminal, action)
   addChat(program, ports, terminal, action)
   addPair(making)
+  addLogins(making)
   addCron(making)
   addSessions(making)
   addMemory(making)
   addLogs(making)
   addConfig(program, ports, terminal, action)
   addDoctor(making)
+  addSecurity(making)
   addService(making)
   addCompletion(making)
   pointToHelp(program, 'npx aetheel')

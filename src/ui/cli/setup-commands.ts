@@ -31,6 +31,22 @@ export function addInit({ program, ports, terminal, action, version }: Making): 
   ])
 }
 
+export function addSecurity({ program, ports, terminal, action }: Making): void {
+  const security = program.command('security').description('check who may do what, and what others could read')
+  const audit = security
+    .command('audit')
+    .description('who may speak, what each of them can do, what listens, and which files are open to others')
+    .option('--fix', 'close files that other users can read or change')
+    .option('--json', 'as {ok, checks}')
+    .action(action(async flags => (await import('./security.ts')).showAudit(ports, terminal, flags)))
+  examples(security, ['npx aetheel security audit'])
+  examples(audit, [
+    'npx aetheel security audit',
+    'npx aetheel security audit --fix',
+    'npx aetheel security audit --json',
+  ])
+}
+
 export function addDoctor({ program, ports, terminal, action, version }: Making): void {
   const doctor = program
     .command('doctor')

@@ -53,6 +53,8 @@ const clear = v.object({ clear: text(300) })
 
 const stop = v.object({ stop: text(100) })
 
+const revoke = v.object({ revoke: text(100) })
+
 const memoryOrder = v.pipe(
   v.object({
     sync: v.optional(v.literal(true, 'must be true')),
@@ -89,6 +91,9 @@ export const readMemoryOrder = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, memoryOrder, '{"sync":true}, {"undo":ID or null}, {"approve":ID} or {"deny":ID}')
 
 export const readStop = (request: IncomingMessage, limit: number) => readJson(request, limit, stop, '{"stop":"ID"}')
+
+export const readRevoke = (request: IncomingMessage, limit: number) =>
+  readJson(request, limit, revoke, '{"revoke":"ID"} or {"revoke":"all"}')
 
 export const readFileOrder = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, fileOrder, '{"name":"memory.md","text":"…","version":"… as it was read, or null"}')

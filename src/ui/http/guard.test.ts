@@ -1,10 +1,11 @@
 // Which requests are allowed: by Host, Origin and Sec-Fetch-Site.
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
+import { fakeHttp } from '../../../test/fakes/http-options.ts'
 import { createGuard } from './guard.ts'
 
 const guard = (host = '127.0.0.1', names: readonly string[] = []) =>
-  createGuard({ host, names, token: 'token', wrongTokenMs: 0, warn: () => undefined })
+  createGuard({ host, names, token: 'token', logins: fakeHttp().logins, wrongTokenMs: 0, warn: () => undefined })
 const asked = (headers: Record<string, string>) => ({ headers }) as unknown as IncomingMessage
 
 test.each([

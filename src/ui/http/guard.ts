@@ -1,10 +1,10 @@
-// Who may send requests: checks the Host (DNS rebinding), the Origin (pages of other sites) and the token.
+// Who may send requests: checks the Host (DNS rebinding), the Origin (pages of other sites), and the token or the login.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-
-export const tokenCookie = 'aetheel_token'
+import type { Logins } from '../../base/logins.ts'
+import { loginOf } from './login-cookie.ts'
 
 export type Admission = 'admitted' | 'missing' | 'wrong'
 
@@ -18,6 +18,7 @@ interface GuardOptions {
   readonly host: string
   readonly names: readonly string[]
   readonly token: string
+  readonly logins: Logins
   readonly wrongTokenMs: number
   warn(fields: object, text: string): void
 }
@@ -25,7 +26,7 @@ interface GuardOptions {
 const wildcards = new Set(['0.0.0.0', '::', ''])
 const patience = 5
 
-export const createGuard = ({ host, names: others, token, wrongTokenMs, warn }: GuardOptions): Guard => {
+export const createGuard = ({ host, names: others, token, logins, wrongTokenMs, warn }: GuardOptions): Guard => {
   const expected = digest(token)
   const names = new Set(['127.0.0.1', 'localhost', '::1', ...[host, ...others].map(name => name.toLowerCase())])
   let wrong = 0
@@ -50,7 +51,8 @@ export const createGuard = ({ host, names: others, token, wrongTokenMs, warn }: 
     },
     async admit(request, url) {
       const given = tokensOf(request, url)
-      if (given.length === 0) return 'missing'
+      // The cookie of a login that has ended is like none: nobody guesses its secret, so there is nothing to slow down.
+      if (given.length === 0) return loginOf(request, logins) === null ? 'missing' : 'admitted'
       if (given.some(candidate => timingSafeEqual(digest(candidate), expected))) {
         wrong = 0
         return 'admitted'
@@ -74,18 +76,5 @@ const hostnameOf = (host: string | undefined): string | null => {
 
 const tokensOf = (request: IncomingMessage, url: URL): string[] => {
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-  const cookies = (request.headers.cookie ?? '')
-    .split(';')
-    .map(pair => pair.trim())
-    .filter(pair => pair.startsWith(`${tokenCookie}=`))
-    .map(pair => decoded(pair.slice(tokenCookie.length + 1)))
-  return [bearer ?? '', ...url.searchParams.getAll('token'), ...cookies].filter(candidate => candidate !== '')
-}
-
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text // not our cookie: treated as a wrong token
-  }
+  return [bearer ?? '', ...url.searchParams.getAll('token')].filter(candidate => candidate !== '')
 }

@@ -26,9 +26,9 @@ export const createHooks = (
     if (body === 'no-room')
       return { status: 503, body: { error: 'Too many requests at once.' }, headers: { 'Retry-After': '5' } }
     try {
-      return await webhook(name, headersOf(request), body)
+      return await webhook(name, headersOf(request), body.bytes)
     } finally {
-      room.give(body.length)
+      body.leave()
     }
   }
 

@@ -5,6 +5,7 @@ import type { AttachmentsAdmin } from '../../base/attachments.ts'
 import type { ConversationList } from '../../base/conversations.ts'
 import type { OwnFiles, SkillsAdmin } from '../../base/files.ts'
 import type { Jobs } from '../../base/jobs.ts'
+import type { Logins } from '../../base/logins.ts'
 import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingAdmin } from '../../base/pairing.ts'
@@ -23,6 +24,7 @@ export interface HttpOptions {
   readonly health: Health
   readonly webchat: WebchatApi
   readonly admin: AdminApi
+  readonly logins: Logins
   readonly webhook: ReceiveWebhook
   /** The gateway's own tools, for its agents. */
   readonly tools: ToolCalls

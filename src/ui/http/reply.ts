@@ -34,12 +34,14 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 }
 
+type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>
+
 export const reply = (
   { response }: Exchange,
   status: number,
   type: string,
   body: string | Buffer,
-  headers: Readonly<Record<string, string>> = {},
+  headers: ReplyHeaders = {},
 ): void => {
   if (response.headersSent || response.destroyed) return
   response.writeHead(status, {
@@ -51,25 +53,16 @@ export const reply = (
   response.end(body)
 }
 
-export const replyJson = (
-  exchange: Exchange,
-  status: number,
-  body: object,
-  headers?: Readonly<Record<string, string>>,
-): void => reply(exchange, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`, headers)
+export const replyJson = (exchange: Exchange, status: number, body: object, headers?: ReplyHeaders): void =>
+  reply(exchange, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`, headers)
 
 /** Errors are JSON for programs and plain text for people. */
-export const replyError = (
-  exchange: Exchange,
-  status: number,
-  words: string,
-  headers?: Readonly<Record<string, string>>,
-): void => {
+export const replyError = (exchange: Exchange, status: number, words: string, headers?: ReplyHeaders): void => {
   if (isForPrograms(exchange.url)) replyJson(exchange, status, { error: words }, headers)
   else reply(exchange, status, 'text/plain; charset=utf-8', `${words}\n`, headers)
 }
 
-export const redirect = (exchange: Exchange, to: string, headers: Readonly<Record<string, string>> = {}): void =>
+export const redirect = (exchange: Exchange, to: string, headers: ReplyHeaders = {}): void =>
   reply(exchange, 303, 'text/plain; charset=utf-8', '', { Location: to, ...headers })
 
 const isForPrograms = ({ pathname }: URL): boolean =>

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { RefusalReason } from '../../base/event.ts'
+import type { Logins } from '../../base/logins.ts'
 import type { PairingAdmin } from '../../base/pairing.ts'
 import type { MessageReply } from '../../base/socket.ts'
 import { approvalInWords, denialInWords } from '../pairing.ts'
@@ -10,8 +11,9 @@ import type { Assets } from './assets.ts'
 import { attachmentRoutes } from './attachments.ts'
 import { conversationRoutes } from './conversations.ts'
 import { fileRoutes } from './files.ts'
-import { tokenCookie } from './guard.ts'
 import { createHooks } from './hooks.ts'
+import { loginCookies, loginOf } from './login-cookie.ts'
+import { loginRoutes } from './logins.ts'
 import { missionRoutes } from './mission.ts'
 import type { HttpLimits, HttpOptions, WebchatApi } from './options.ts'
 import { recordRoutes } from './records.ts'
@@ -26,10 +28,10 @@ export const routeTable = (
   limits: HttpLimits,
   assets: Assets,
 ): Readonly<Record<string, Route | readonly Route[]>> => {
-  const { address, health, webchat, admin, tools } = options
+  const { health, webchat, admin, logins, tools } = options
   return {
-    '/': page('/web/mission/index.html', address.token, assets),
-    '/chat': page('/web/chat/index.html', address.token, assets),
+    '/': page('/web/mission/index.html', logins, assets),
+    '/chat': page('/web/chat/index.html', logins, assets),
     '/favicon.ico': { method: 'GET', access: 'open', answer: exchange => assets.send(exchange, '/web/icon.svg') },
     '/healthz': {
       method: 'GET',
@@ -72,6 +74,7 @@ export const routeTable = (
     ...recordRoutes(admin.records, limits),
     ...fileRoutes(admin),
     ...settingsRoutes(admin, limits),
+    ...loginRoutes(logins, limits),
     ...attachmentRoutes(webchat.attachments),
     // Open as far as the token goes: it requires its own key.
     [toolsPath]: { method: 'GET', access: 'open', answer: exchange => listTools(exchange, tools) },
@@ -103,20 +106,21 @@ export const makeRoutes = (
   }
 }
 
-/** A page for holders of the token: a link with the token sets the cookie, and redirects to the address without it. */
-const page = (file: string, token: string, assets: Assets): Route => ({
+/** A page for the owner: a link with the token logs this browser in, and redirects to the address without it. */
+const page = (file: string, logins: Logins, assets: Assets): Route => ({
   method: 'GET',
   access: 'asks',
-  answer(exchange, admission) {
+  async answer(exchange, admission) {
+    const { request } = exchange
     const { pathname, searchParams } = exchange.url
     if (admission === 'admitted') {
       if (!searchParams.has('token')) return assets.send(exchange, file)
-      const cookie = `${tokenCookie}=${encodeURIComponent(token)}; HttpOnly; SameSite=Strict; Path=/`
-      return redirect(exchange, pathname, { 'Set-Cookie': cookie })
+      const isLoggedIn = loginOf(request, logins) !== null
+      return redirect(exchange, pathname, isLoggedIn ? {} : { 'Set-Cookie': await loginCookies(request, logins) })
     }
     // A link on another site sends no SameSite=Strict cookie, even if we have just set it. Reloading from our own page does;
     // then Sec-Fetch-Site is same-origin, so this happens only once.
-    const site = exchange.request.headers['sec-fetch-site']
+    const site = request.headers['sec-fetch-site']
     const again = admission === 'missing' && (site === 'cross-site' || site === 'same-site')
     return assets.send(exchange, '/web/chat/locked.html', 401, {
       'Cache-Control': 'no-store',
@@ -199,6 +203,7 @@ const refusalStatus: Readonly<Record<RefusalReason, number>> = {
   stranger: 403,
   'too-fast': 429,
   'over-budget': 429,
+  'used-up': 429,
   'not-stored': 503,
   'not-attached': 400,
   cancelled: 410,

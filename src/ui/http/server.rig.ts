@@ -23,7 +23,15 @@ export const open = async ({ limits, ...changes }: HttpChanges & { readonly limi
     await server.closed
   }
   stops.push(stop)
-  return { ...server, stop, warnings }
+  /** The cookie of a browser that has opened the link. */
+  const login = async (agent = '') => {
+    const link = await fetch(`${server.url}/?token=${options.address.token}`, {
+      redirect: 'manual',
+      headers: { 'User-Agent': agent },
+    })
+    return link.headers.get('set-cookie')?.split(';')[0] ?? ''
+  }
+  return { ...server, stop, warnings, login }
 }
 
 export const post = (url: string, body: unknown, headers: Record<string, string> = bearer) =>

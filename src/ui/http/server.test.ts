@@ -15,11 +15,15 @@ test('health needs no token and says whether the gateway is ready', async () => 
   expect([after.status, await after.json()]).toEqual([200, { status: 'ok' }])
 })
 
-test('status and metrics require the token as header, cookie or query', async () => {
-  const { url } = await open()
+test('status and metrics require the token as header or query, or a login', async () => {
+  const { url, login } = await open()
   const status = await fetch(`${url}/api/status`, { headers: bearer })
   expect(await status.json()).toEqual({ version: '1.2.3', pid: 7 })
-  const metrics = await fetch(`${url}/metrics`, { headers: { Cookie: `other=1; aetheel_token=${token}` } })
+  const metrics = await fetch(`${url}/metrics`, { headers: { Cookie: `other=1; ${await login()}` } })
+  // The token itself is no cookie any more.
+  const [name = ''] = (await login()).split('=')
+  for (const cookie of [`aetheel_token=${token}`, `${name}=${token}`, `${name}=wrong`])
+    expect((await fetch(`${url}/metrics`, { headers: { Cookie: cookie } })).status).toBe(401)
   expect(await metrics.text()).toBe('aetheel_up 1\n')
   expect((await fetch(`${url}/metrics?token=${token}`)).status).toBe(200)
 
@@ -39,8 +43,12 @@ test('the link sets the cookie and leaves the address without the token', async 
     const link = await fetch(`${url}${path}?token=${token}`, { redirect: 'manual' })
     expect([link.status, link.headers.get('location')]).toEqual([303, path])
     const cookie = link.headers.get('set-cookie') ?? ''
-    expect(cookie).toBe(`aetheel_token=${token}; HttpOnly; SameSite=Strict; Path=/`)
-    const page = await fetch(url + path, { headers: { Cookie: cookie.split(';')[0] ?? '' } })
+    expect(cookie).toMatch(/^aetheel_[0-9a-f]{8}=[\w-]{32}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/)
+    const own = { Cookie: cookie.split(';')[0] ?? '' }
+    const page = await fetch(url + path, { headers: own })
+    // The same browser gets no second login.
+    const again = await fetch(`${url}${path}?token=${token}`, { redirect: 'manual', headers: own })
+    expect([again.status, again.headers.get('set-cookie')]).toEqual([303, null])
     expect(page.status).toBe(200)
     expect(await page.text()).toContain('<title>')
   }
@@ -255,4 +263,27 @@ test('an upgrade to a protocol other than WebSocket is ignored', async () => {
   const head =
     'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\n\r\n'
   expect(await raw(port, head)).toMatch(/^HTTP\/1\.1 200 /)
+})
+
+test('logins are listed by browser, and a revoked one loses its connections at once', async () => {
+  const { url, login } = await open()
+  const [phone, laptop] = [await login('Safari/1 iPhone'), await login('Firefox/1 Linux')]
+  const { logins } = (await (await fetch(`${url}/api/logins`, { headers: { Cookie: phone } })).json()) as {
+    logins: { id: string; name: string; current: boolean }[]
+  }
+  expect(logins.map(({ name, current }) => [name, current]).sort()).toEqual([
+    ['Firefox on Linux', false],
+    ['Safari on iPhone', true],
+  ])
+  const chat = client(`${url}/ws`, { headers: { Cookie: phone } })
+  const other = client(`${url}/ws`, { headers: { Cookie: laptop } })
+  await Promise.all([chat.opened, other.opened])
+  const id = logins.find(({ current }) => current)?.id
+  expect((await post(`${url}/api/logins`, { revoke: id }, { Cookie: laptop })).status).toBe(200)
+  await chat.closed
+  expect(other.ws.readyState).toBe(other.ws.OPEN)
+  expect((await fetch(`${url}/metrics`, { headers: { Cookie: phone } })).status).toBe(401)
+  expect((await fetch(`${url}/metrics`, { headers: { Cookie: laptop } })).status).toBe(200)
+  expect((await post(`${url}/api/logins`, { revoke: id })).status).toBe(400)
+  other.ws.close()
 })

@@ -2,9 +2,11 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Logins } from '../../base/logins.ts'
 import { listAssets } from './assets.ts'
 import { conversationName } from './conversation-name.ts'
 import { createGuard, type Guard } from './guard.ts'
+import { loginOf } from './login-cookie.ts'
 import type { HttpLimits, HttpOptions, OpenHttp } from './options.ts'
 import { type Exchange, replyError } from './reply.ts'
 import type { Route } from './route.ts'
@@ -17,10 +19,10 @@ const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http')
 /** Resolves once it listens. If it cannot, rejects with a message that names HTTP_PORT or HTTP_HOST. Runs until the signal. */
 export const openHttp = async (options: HttpOptions, limits: HttpLimits, signal: AbortSignal): Promise<OpenHttp> => {
   signal.throwIfAborted()
-  const { address, pages, webchat, warn } = options
+  const { address, pages, webchat, logins, warn } = options
   const { host, names, token } = address
   if (token === '') throw new Error('The HTTP server needs a token: set HTTP_TOKEN.')
-  const guard = createGuard({ host, names, token, wrongTokenMs: limits.wrongTokenMs, warn })
+  const guard = createGuard({ host, names, token, logins, wrongTokenMs: limits.wrongTokenMs, warn })
   const route = makeRoutes(options, limits, await listAssets(pages.webDir, pages.modulesDir))
   const warnSometimes = seldom(warn)
   const sockets = openSockets({ limits, warn, connect: webchat.connect })
@@ -40,6 +42,7 @@ export const openHttp = async (options: HttpOptions, limits: HttpLimits, signal:
     warnSometimes({}, 'connection refused: too few descriptors left')
     turnAway(socket, 503, 'There are too many connections here at the moment. Try again in a minute.')
   })
+  const connectionsOf = endedWith(logins)
   const underWay = new WeakMap<Socket, number>()
   server.on('request', (request, response) => {
     const { socket } = request
@@ -52,6 +55,7 @@ export const openHttp = async (options: HttpOptions, limits: HttpLimits, signal:
     const exchange: Exchange = { request, response, url: url ?? new URL('http://localhost/') }
     if (url === null) return replyError(exchange, 400, 'This address cannot be read.')
     response.on('error', () => response.destroy()) // the client left; handlers see `close`
+    if (url.pathname === '/events') connectionsOf(request)
     answer(exchange, guard, route, signal).catch(error => {
       if (response.destroyed) return
       warn({ err: error, path: url.pathname }, 'request failed')
@@ -60,6 +64,7 @@ export const openHttp = async (options: HttpOptions, limits: HttpLimits, signal:
   })
   server.on('upgrade', (request, stream, head) => {
     stream.on('error', () => stream.destroy()) // closed before the upgrade
+    connectionsOf(request)
     upgrade(request, stream, head, { guard, sockets, newConversation: webchat.newConversation }).catch(error => {
       warn({ err: error }, 'upgrade failed')
       stream.destroy()
@@ -140,6 +145,25 @@ const turnAway = (stream: Duplex, status: number, words: string): void => {
     `Content-Length: ${Buffer.byteLength(body)}`,
   ]
   stream.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => stream.destroy())
+}
+
+/** Closes the sockets and event streams of a login when it is revoked; all other requests are checked one by one. */
+const endedWith = (logins: Logins): ((request: IncomingMessage) => void) => {
+  const connections = new Map<string, Set<Socket>>()
+  logins.onRevoked(id => {
+    for (const socket of connections.get(id) ?? []) socket.destroy()
+  })
+  return request => {
+    const { socket } = request
+    const login = request.headers.cookie === undefined ? null : loginOf(request, logins)
+    if (login === null || connections.get(login)?.has(socket)) return
+    const own = connections.get(login) ?? new Set<Socket>()
+    connections.set(login, own.add(socket))
+    socket.once('close', () => {
+      own.delete(socket)
+      if (own.size === 0) connections.delete(login)
+    })
+  }
 }
 
 /** A warning per connection attempt would fill the log. */

@@ -21,7 +21,7 @@ test('a socket that never answers the close frame is terminated', async () => {
 
 test('a socket joins the conversation it names, or a new one, and only with the token', async () => {
   const joined: string[] = []
-  const { url } = await open({ webchat: { connect: (_, conversation) => void joined.push(conversation) } })
+  const { url, login } = await open({ webchat: { connect: (_, conversation) => void joined.push(conversation) } })
   for (const path of [`/ws?token=${token}&conversation=a.B-9_`, `/ws?token=${token}`]) {
     const { ws, opened, closed } = client(url + path, {})
     await opened
@@ -34,7 +34,7 @@ test('a socket joins the conversation it names, or a new one, and only with the 
   await expect(client(`${url}/ws?conversation=../x`).opened).rejects.toThrow('400')
   await expect(client(`${url}/ws?conversation=`).opened).rejects.toThrow('400')
   await expect(client(`${url}/elsewhere`).opened).rejects.toThrow('404')
-  const cookie = client(`${url}/ws`, { headers: { Cookie: `aetheel_token=${token}` } })
+  const cookie = client(`${url}/ws`, { headers: { Cookie: await login() } })
   await cookie.opened
   cookie.ws.close()
   expect(joined).toHaveLength(3)

@@ -5,6 +5,7 @@ import { plural } from '../format.js'
 import { useResource } from '../live.js'
 import { useStored } from '../storage.js'
 import { Badge, Card, Empty, Head, html, Loaded, toast } from '../ui.js'
+import { Logins } from './logins.js'
 
 /** Groups by the prefix of the key; the last one has the rest. */
 const groups = [
@@ -12,7 +13,7 @@ const groups = [
   ['Models', ['models.']],
   ['Tools', ['allowed_tools', 'permission_mode', 'mcp.']],
   ['Turns and queue', ['query.', 'queue.']],
-  ['Access', ['owner.', 'gate.']],
+  ['Access', ['owner.', 'gate.', 'guest.']],
   ['Discord', ['discord.']],
   ['Jobs and notifications', ['heartbeat.']],
   ['Budget', ['budget.']],
@@ -101,7 +102,8 @@ export const Page = () => {
             }} />`
           }`
       }}
-    </${Loaded}>`
+    </${Loaded}>
+    <${Logins} />`
 }
 
 const Jump = ({ titles }) => {
