@@ -35,12 +35,14 @@ import { createStores } from './wiring/stores.ts'
 import { createToolWiring } from './wiring/tools.ts'
 import { createTriggers } from './wiring/triggers.ts'
 import { createTurnWiring } from './wiring/turns.ts'
+import type { Walls } from './wiring/walls.ts'
 
 export interface BuildParts {
   readonly live: LiveConfig
   readonly db: Database
   readonly tempDirs: TempDirs
   readonly backends: OpenBackends
+  readonly walls: Walls
   readonly clock: Clock
   readonly log: Logger
   readonly version: string
@@ -159,6 +161,7 @@ export async function buildGateway(parts: BuildParts) {
 
   const { takeTurn, prewarm } = createTurnWiring({
     ...{ live, clock, emit, chats, stores, route, cooldowns, workspace, equipment, subagents, followUpsOf },
+    profiles: parts.walls.profiles,
     fileGuard: memoryWiring.fileGuard,
     hook: triggers.hook,
   })
@@ -183,6 +186,7 @@ export async function buildGateway(parts: BuildParts) {
     database: db,
     notes: loss === null ? [] : [loss],
     resting: cooldowns.list,
+    walls: parts.walls.view,
   })
   listeners.push(report.listen)
   listeners.push(signal => {

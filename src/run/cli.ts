@@ -10,8 +10,9 @@ import { createModels, type ModelList } from './models.ts'
 import { backendOf, checkProgram, openingMs, within } from './modes.ts'
 import { failed } from './outcomes.ts'
 import type { Pool } from './pool.ts'
-import { type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
+import { type ProcessEnd, type ProcessOrder, type RunningProcess, startProcess } from './process.ts'
 import { runAlone } from './single-turn-host.ts'
+import { createSurroundings } from './surroundings.ts'
 import type { TempDirs } from './temp-dirs.ts'
 import type { Host, HostContext, Warm } from './warm.ts'
 
@@ -44,8 +45,25 @@ export interface Dialect {
   readonly mcp?: false
   /** In cold mode it prints nothing while its model thinks. */
   readonly quiet?: true
+  /** What matters when its turns are confined (profiles.ts). */
+  readonly confined: Confined
   /** How it stays up between turns; null: it cannot. */
   readonly warm: Warm | null
+}
+
+export interface Confined {
+  /** The files of its login, below HOME. A guest's turn gets them read-only. */
+  readonly logins: readonly string[]
+  /** Of these files below HOME a guest's turn gets what `keep` leaves of them. */
+  readonly settings?: readonly { readonly file: string; keep(text: string): string }[]
+  /** Changes variables that would give a guest more than the way to the model. */
+  variables?(env: Readonly<Record<string, string>>): Readonly<Record<string, string>>
+  /** What it writes below HOME, besides the cache. */
+  readonly state: readonly string[]
+  /** Its own tools for files stay inside its working folder, so that they cannot read its login. */
+  readonly staysInFolder: boolean
+  /** With its own flags alone, files outside of its working folder are safe from these tools. */
+  readonly heldByFlags: boolean
 }
 
 /** The file that holds the system prompt of a run. */
@@ -98,18 +116,23 @@ const common = [
 
 export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   const env = childEnvironment(dialect, parts)
+  const surroundings = createSurroundings(dialect, parts)
 
   /** The folder of a run, with all files that the program reads from it. */
   function prepareDir(turn: Turn): { readonly dir: string; remove(): void } {
     const folder = parts.tempDirs.create()
-    const files = { ...dialect.files(turn, env), [systemPromptIn('')]: turn.systemPrompt }
+    const files = { ...dialect.files(turn, surroundings(turn).env), [systemPromptIn('')]: turn.systemPrompt }
     // Synchronous: these are a few small files, and the answer waits for them.
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder.dir, name), text, { mode: 0o600 })
     return folder
   }
 
-  // Inherited by everything the run starts, so that orphans of a killed gateway can be found (orphans.ts).
-  const tagged = (dir: string, own: Readonly<Record<string, string>>) => ({ ...env, ...own, [runTag]: dir })
+  function start(turn: Turn, dir: string, process: Pick<ProcessOrder, 'args' | 'env' | 'input'>): RunningProcess {
+    const { env, enter } = surroundings(turn)
+    // The tag is inherited by everything the run starts, so that orphans of a killed gateway can be found (orphans.ts).
+    const tagged = { ...env, ...process.env, [runTag]: dir }
+    return startProcess(enter({ ...process, file: parts.program, env: tagged, cwd: turn.workingDir }, dir))
+  }
 
   async function* runCold(
     turn: Turn,
@@ -118,6 +141,7 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   ): AsyncGenerator<AgentEvent> {
     if (signal.aborted) return yield failed('stopped', 'stopped before it began')
     // If the host does not start, the turn continues without it.
+    const { env } = surroundings(turn)
     const host = dialect.warm && dialect.hosted?.(turn, env) ? await tryHost(dialect.warm, turn, signal) : null
     if (host) return yield* runAlone(host, turn, signal, leaves)
     let folder: ReturnType<typeof prepareDir>
@@ -128,11 +152,9 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
       return yield failed(why, `the system prompt could not be written: ${String(error)}`)
     }
     const { dir, remove } = folder
-    const child = startProcess({
-      file: parts.program,
+    const child = start(turn, dir, {
       args: dialect.arguments(turn, dir),
-      env: tagged(dir, dialect.environment(turn, dir, env)),
-      cwd: turn.workingDir,
+      env: dialect.environment(turn, dir, env),
       input: dialect.input(turn),
     })
     const kill = () => child.kill()
@@ -153,15 +175,14 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   async function openHost(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host> {
     const folder = prepareDir(turn)
     const started: RunningProcess[] = []
-    const start: HostContext['start'] = (args, own) => {
-      const env = tagged(folder.dir, own)
-      const child = startProcess({ file: parts.program, args, env, cwd: turn.workingDir, input: null })
+    const startInside: HostContext['start'] = (args, own) => {
+      const child = start(turn, folder.dir, { args, env: own, input: null })
       started.push(child)
       return child
     }
     try {
       const host = await within(openingMs, signal, bounded =>
-        warm.open({ dir: folder.dir, inherited: env, start }, turn, bounded),
+        warm.open({ dir: folder.dir, inherited: surroundings(turn).env, start: startInside }, turn, bounded),
       )
       void host.gone.then(folder.remove)
       return host
@@ -200,14 +221,20 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   return backendOf({ name, takesSessionIds, check, checkModel, ignores, cold: runCold, warm, open: openHost }, parts)
 }
 
-export function childEnvironment(dialect: Dialect, parts: CliParts): Record<string, string> {
+/** `only`: of the configured extra variables, those that the CLI needs itself and those with these names; null: all of them. */
+export function childEnvironment(
+  dialect: Dialect,
+  parts: CliParts,
+  only: readonly string[] | null = null,
+): Record<string, string> {
   const wanted = [...common, ...dialect.ownVariables, ...parts.handOn]
   const matches = (name: string) =>
     wanted.some(want => (want.endsWith('*') ? name.startsWith(want.slice(0, -1)) : name === want))
   const env: Record<string, string> = {}
   for (const [name, value] of Object.entries(parts.environment))
     if (value !== undefined && matches(name)) env[name] = value
-  return { ...env, ...parts.extra }
+  const extra = Object.entries(parts.extra).filter(([name]) => only === null || matches(name))
+  return { ...env, ...Object.fromEntries(extra) }
 }
 
 /** The end of a run whose process exited without reporting one. */

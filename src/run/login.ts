@@ -68,7 +68,7 @@ const moved: Readonly<Record<string, string>> = {
   '.pi/agent/': 'PI_CODING_AGENT_DIR',
 }
 
-function placeOf(file: string, environment: Environment, home: string): string {
+export function placeOf(file: string, environment: Environment, home: string): string {
   const folder = Object.keys(moved).find(one => file.startsWith(one)) ?? ''
   const elsewhere = environment[moved[folder] ?? '']?.trim()
   return elsewhere ? join(elsewhere, file.slice(folder.length)) : join(home, file)

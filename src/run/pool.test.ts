@@ -34,6 +34,7 @@ function setup(rules: Partial<PoolRules> = {}) {
   })
   const wanted = (session: string, given: Partial<Wanted> = {}): Wanted => ({
     backend: 'claude',
+    apart: '',
     session,
     turnOf: session,
     fixed: '',

@@ -3,6 +3,7 @@
 import type { FailureReason } from '../base/agent.ts'
 import type { BudgetView } from '../base/budget.ts'
 import type { QueueCounts } from '../base/lanes.ts'
+import type { WallView } from '../base/profile.ts'
 import type { Signal } from '../base/signal.ts'
 
 export interface StatusParts {
@@ -19,6 +20,8 @@ export interface StatusParts {
   readonly database: { trouble(): { readonly why: string } | null }
   /** What the owner should know about this start. */
   readonly notes: readonly string[]
+  /** Which wall stands for whom; empty until it is known. */
+  walls(): readonly WallView[]
   resting(): readonly { readonly backend: string; readonly why: FailureReason; readonly until: number }[]
 }
 
@@ -67,6 +70,8 @@ export function createStatus(parts: StatusParts) {
       unreached: [...unreached],
       /** Backends in cooldown: until then the others are asked first. */
       resting: parts.resting(),
+      /** Which wall stands for whom. */
+      walls: parts.walls(),
       /** `delayed` counts those waiting ones that have failed before and are retried. */
       deliveries: {
         ...{ sent: deliveries.answered, failed: deliveries.failed, waiting: deliveries.waiting + deliveries.running },

@@ -1,6 +1,7 @@
 // One turn: the agent's prompt, the backend that is asked, and the tools it gets.
 import { randomUUID } from 'node:crypto'
 import type { ChatAdapter } from '../../base/chat.ts'
+import { isConfined } from '../../base/profile.ts'
 import type { Emit } from '../../base/signal.ts'
 import { agentOf } from '../../base/subagents.ts'
 import type { Clock } from '../../base/time.ts'
@@ -16,6 +17,7 @@ import {
   wordsOf,
 } from '../../prompt/index.ts'
 import {
+  type Confinement,
   type Cooldowns,
   createTurns,
   hasRoomForTurn,
@@ -30,6 +32,7 @@ import type { createReplies } from './replies.ts'
 import type { Stores } from './stores.ts'
 import type { createToolWiring } from './tools.ts'
 import type { Triggers } from './triggers.ts'
+import type { Walls } from './walls.ts'
 
 const historyHandedOver = { messages: 40, characters: 24_000 }
 
@@ -39,6 +42,7 @@ export interface TurningParts {
   readonly emit: Emit
   readonly chats: ReadonlyMap<string, ChatAdapter>
   readonly stores: Pick<Stores, 'sessions' | 'history' | 'conversationSettings'>
+  readonly profiles: Walls['profiles']
   readonly route: Route
   readonly cooldowns: Cooldowns
   readonly workspace: ReturnType<typeof createWorkspace>
@@ -55,11 +59,15 @@ export function createTurnWiring(parts: TurningParts) {
   const { configDir } = live.current()
   const openDraft = createDrafts(parts.chats, clock, emit)
 
-  const systemPrompt = async (_: unknown, backend: string) => {
+  const systemPrompt = async (_: unknown, backend: string, confinement: Confinement | null) => {
     const [sections, skills] = await Promise.all([workspace.read(), workspace.skills()])
-    const { allowedTools } = live.current()
+    const { allowedTools, workingDir } = confinement?.turn ?? { ...live.current(), workingDir: configDir }
+    const guest = isConfined(confinement?.turn.profile)
     return assemble(sections, {
-      capabilities: capabilities({ configDir, allowedTools, gateway: equipment.promptAccess(backend) }),
+      capabilities: capabilities({
+        ...{ configDir: workingDir, allowedTools, guest },
+        gateway: equipment.promptAccess(backend),
+      }),
       skills,
     })
   }
@@ -86,6 +94,7 @@ export function createTurnWiring(parts: TurningParts) {
       }
     },
     systemPrompt,
+    confine: parts.profiles.of,
     equip: equipment.equip,
     hook: parts.hook,
     attend: fileGuard.attend,
@@ -123,11 +132,13 @@ export function createTurnWiring(parts: TurningParts) {
       const session = await sessions.find(latest.lane, backend.name)
       if (!session) return
       const { mcpServers, words } = equipment.ahead(latest.lane, backend.name)
+      const confinement = await parts.profiles.ofOwner()
       const turn = {
         ...sampleTurn(live.current()),
+        ...confinement?.turn,
         model,
         mcpServers,
-        systemPrompt: withWords(await systemPrompt(null, backend.name), words),
+        systemPrompt: withWords(await systemPrompt(null, backend.name, confinement), words),
       }
       await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
     },

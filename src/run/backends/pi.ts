@@ -61,6 +61,12 @@ export const pi: Dialect = {
   input: turn => withoutCommands(turn.prompt),
   read: () => readEvents(null),
   ignores,
+  confined: {
+    logins: ['.pi/agent/auth.json', '.pi/agent/models.json'],
+    state: ['.pi'],
+    staysInFolder: false,
+    heldByFlags: false,
+  },
   models: {
     arguments: ['--list-models'],
     // A table: provider, model, and what it can do.
