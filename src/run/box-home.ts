@@ -3,7 +3,6 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, wr
 import { dirname, join, sep } from 'node:path'
 import type { Profile } from '../base/profile.ts'
 import type { Dialect } from './cli.ts'
-import { placeOf } from './login.ts'
 
 type Environment = Readonly<Record<string, string>>
 
@@ -75,4 +74,20 @@ function readOr(file: string): string | null {
   } catch {
     return null // there is none
   }
+}
+
+/** Folders below HOME that can be moved, and the variable for each. */
+const moved: Readonly<Record<string, string>> = {
+  '.local/share/': 'XDG_DATA_HOME',
+  '.config/': 'XDG_CONFIG_HOME',
+  '.claude/': 'CLAUDE_CONFIG_DIR',
+  '.codex/': 'CODEX_HOME',
+  '.pi/agent/': 'PI_CODING_AGENT_DIR',
+}
+
+/** Where this file below HOME really is. */
+export function placeOf(file: string, environment: Readonly<Record<string, string | undefined>>, home: string): string {
+  const folder = Object.keys(moved).find(one => file.startsWith(one)) ?? ''
+  const elsewhere = environment[moved[folder] ?? '']?.trim()
+  return elsewhere ? join(elsewhere, file.slice(folder.length)) : join(home, file)
 }

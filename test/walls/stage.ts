@@ -140,7 +140,16 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {
       }
       const events: AgentEvent[] = []
       for await (const event of backend.run(turn, AbortSignal.timeout(80_000))) events.push(event)
-      return { events, turn, requests: JSON.stringify(mock.getRequests().slice(seen).map(({ body }) => body)) }
+      return {
+        events,
+        turn,
+        requests: JSON.stringify(
+          mock
+            .getRequests()
+            .slice(seen)
+            .map(({ body }) => body),
+        ),
+      }
     },
     async close() {
       front.close()

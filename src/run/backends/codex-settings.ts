@@ -47,7 +47,7 @@ export function ignores(turn: Turn): readonly string[] {
     ...narrowed.map(tool => `codex can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`),
     ...(allows(turn, byShell) && !allows(turn, ['Bash'])
       ? [
-          'codex reads files through a shell. Without Bash in ALLOWED_TOOLS its commands run in its own sandbox, where they can change files of the workspace only.',
+          'codex reads files through a shell. As ALLOWED_TOOLS does not contain Bash, it runs in the sandbox of codex and can change no files outside of the workspace.',
         ]
       : []),
     ...(writes !== edits && !allows(turn, ['Bash'])
