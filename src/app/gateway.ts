@@ -75,8 +75,9 @@ export async function openGateway(
     const { scrub, learn } = secrets
     learn([token])
     const tempDirs = createTempDirs(folder.runs)
+    let current = () => config
     const [walls, backends, orphans] = await Promise.all([
-      openWalls(config, () => live.current(), loaded.environment.PATH, stop),
+      openWalls(config, () => current(), loaded.environment.PATH, stop),
       openBackends(
         loaded,
         {
@@ -104,6 +105,7 @@ export async function openGateway(
       },
       onReload: reloaded => logReload(log, reloaded),
     })
+    current = live.current
     const gateway = await buildGateway({
       live,
       db,

@@ -34,6 +34,7 @@ import {
   workspaceChecks,
 } from './machine.ts'
 import { triggerChecks } from './triggers.ts'
+import { wallChecks } from './walls.ts'
 
 const patienceMs = 120_000
 /** A check that takes less than this shows no progress line. */
@@ -103,6 +104,7 @@ function lookAround({ loaded, configDir, environment }: DoctorContext, signal: A
     part('configuration', async () => configurationChecks(loaded, configDir)),
     part('workspace', () => workspaceChecks(configDir)),
     part('disk', () => diskChecks(configDir)),
+    part('walls', async () => (loaded.ok ? wallChecks(loaded.config, environment.PATH, signal) : [])),
     part('gateway', async () => gatewayChecks(await running)),
     part('database', async () => databaseChecks(configDir, await running)),
     part('port', async () =>
