@@ -123,7 +123,7 @@ function listed(profile: Profile, parts: BoxParts, env: ProcessOrder['env'], fil
     ...parts.logins.filter(({ from }) => existsSync(from)).flatMap(({ from, at }) => ['--ro-bind', from, at]),
     ...profile.writable.flatMap(writable),
     ...profile.readable.filter(({ from }) => existsSync(from)).flatMap(({ from, at }) => ['--ro-bind', from, at]),
-    ...profile.hidden.filter(existsSync).flatMap(hide),
+    ...hidden(profile, parts),
     ...certificates
       .flatMap(name => env[name] ?? [])
       .filter(existsSync)
@@ -140,15 +140,21 @@ function wholeDisk(profile: Profile, parts: BoxParts): readonly string[] {
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp'],
     ...[...parts.state, ...profile.writable].filter(existsSync).flatMap(writable),
     ...profile.readable.filter(({ from }) => existsSync(from)).flatMap(({ from, at }) => ['--ro-bind', from, at]),
-    ...profile.hidden.filter(existsSync).flatMap(hide),
-    ...readOnly(parts.dir),
+    ...hidden(profile, parts),
   ]
 }
 
 const writable = (path: string): readonly string[] => ['--bind', path, path]
 
-const hide = (path: string): readonly string[] =>
-  lstatSync(path).isDirectory() ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path]
+/** Empty folders that stay empty, except for the folder of the run, which may be inside one of them. */
+function hidden(profile: Profile, { dir }: BoxParts): readonly string[] {
+  const folders = profile.hidden.filter(existsSync)
+  return [
+    ...folders.flatMap(path => ['--tmpfs', path]),
+    ...readOnly(dir),
+    ...folders.flatMap(path => ['--remount-ro', path]),
+  ]
+}
 
 /** A place is a path, or `target -> link` for a link. */
 const readOnlyAt = (place: string): readonly string[] => {

@@ -63,6 +63,11 @@ export const tools: Record<
 /** In every file that a guest must not see. */
 export const canary = 'CANARY-of-the-owner'
 
+/** Why there can be no box here; null: there can. */
+export const noBox = await findWall('auto', process.env.PATH, new AbortController().signal).then(({ kind, detail }) =>
+  kind === 'bwrap' ? null : detail,
+)
+
 export type Stage = Awaited<ReturnType<typeof openStage>>
 
 /** Null and a reason if it cannot run here. */
@@ -77,10 +82,9 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {
   const { LLMock } = (await import(model.path)) as { LLMock: new (options: { port: number }) => Mock }
   const mock = new LLMock({ port: 0 })
   let script: readonly Call[] = []
-  let before = 0
   // The results so far tell how far the attack is.
   mock.on({ userMessage: /.*/ }, request => {
-    const done = request.messages.filter(({ role }) => role === 'tool').length - before
+    const done = request.messages.filter(({ role }) => role === 'tool').length
     const next = script[done]
     return next ? { toolCalls: [next] } : { content: 'That was all.' }
   })
@@ -108,11 +112,12 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {
   const extra = setups[cli](home, front.url)
   const environment = { PATH: process.env.PATH ?? '', HOME: home, ...extra, OWNERS_SECRET: canary }
   const wall = await findWall(given.wall ?? 'auto', process.env.PATH, new AbortController().signal)
-  let guestTools: readonly string[] = ['Read', 'Glob', 'Grep', 'WebSearch']
+  let guestTools: readonly string[] = []
+  let sandbox: 'off' | 'workspace' = 'off'
   const profiles = createProfiles({
     ...{ workspace, stateDir: join(workspace, '.aetheel'), product: [], project: workspace },
     wall: async () => wall,
-    settings: () => ({ guestTools, guestMcp: [], guestEnv: [], sandbox: 'off', allowedTools: [] }),
+    settings: () => ({ guestTools, guestMcp: [], guestEnv: [], sandbox, allowedTools: [] }),
   })
   const backend = createBackend(cli, {
     ...{ program: program.path, sdkPath: null, environment, pool: null, clock: null as never },
@@ -122,34 +127,44 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {
     tempDirs: createTempDirs(join(workspace, '.aetheel', 'runs')),
   }) as Backend
 
+  async function run(calls: readonly Call[], given: Partial<Turn>) {
+    script = calls
+    const seen = mock.getRequests().length
+    const turn: Turn = {
+      ...{ prompt: 'Do it.', systemPrompt: 'You are a test.', session: null, maxTurns: 40, mcpServers: [] },
+      ...{ model: extra.BACKEND_MODEL ?? null, permissionMode: 'bypassPermissions', workingDir: workspace },
+      allowedTools: [],
+      ...given,
+    }
+    const events: AgentEvent[] = []
+    for await (const event of backend.run(turn, AbortSignal.timeout(80_000))) events.push(event)
+    return {
+      events,
+      requests: JSON.stringify(
+        mock
+          .getRequests()
+          .slice(seen)
+          .map(({ body }) => body),
+      ),
+    }
+  }
+
   return {
     ...{ dir, home, workspace, secrets, wall, put, cli, tools: tools[cli] },
     folderOf: (person: string) => join(workspace, 'guests', person),
     homeOf: (person: string) => join(workspace, '.aetheel', 'homes', person),
     /** A turn on the words of this guest, in which the model makes these calls one after the other. */
     async attack(calls: readonly Call[], by: { person?: string; tools?: readonly string[] } = {}) {
-      script = calls
-      before = 0
       guestTools = by.tools ?? ['Read', 'Glob', 'Grep', 'WebSearch']
-      const seen = mock.getRequests().length
       const confinement = await profiles.of({ item: said(by.person ?? 'mallory'), earlier: [] }, cli)
       if (!confinement) throw new Error('a guest without a profile')
-      const turn: Turn = {
-        ...{ prompt: 'Do it.', systemPrompt: 'You are a test.', session: null, maxTurns: 40, mcpServers: [] },
-        ...{ model: extra.BACKEND_MODEL ?? null, permissionMode: 'bypassPermissions', ...confinement.turn },
-      }
-      const events: AgentEvent[] = []
-      for await (const event of backend.run(turn, AbortSignal.timeout(80_000))) events.push(event)
-      return {
-        events,
-        turn,
-        requests: JSON.stringify(
-          mock
-            .getRequests()
-            .slice(seen)
-            .map(({ body }) => body),
-        ),
-      }
+      return run(calls, confinement.turn)
+    },
+    /** A turn of the owner, whose agent was misled. */
+    async misled(calls: readonly Call[], allowedTools: readonly string[], given: 'off' | 'workspace' = 'off') {
+      sandbox = given
+      const confinement = await profiles.ofOwner()
+      return run(calls, { ...confinement?.turn, allowedTools })
     },
     async close() {
       front.close()
