@@ -128,7 +128,6 @@ function listed(profile: Profile, parts: BoxParts, env: ProcessOrder['env'], fil
       .flatMap(name => env[name] ?? [])
       .filter(existsSync)
       .flatMap(readOnly),
-    ...readOnly(parts.dir),
   ]
 }
 
