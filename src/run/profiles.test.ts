@@ -1,10 +1,12 @@
 // Profiles and the wall: which tools survive, which folders belong to whom, and what the box shows.
 import { spawnSync } from 'node:child_process'
 import {
+  closeSync,
   existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   symlinkSync,

@@ -104,6 +104,8 @@ export function createProfiles({ workspace, stateDir, product, project, wall, se
   return {
     ofOwner,
     of(taken: Pick<Taken<NewEvent>, 'item' | 'earlier'>, backend: string): Promise<Confinement | null> {
+      // It runs no program.
+      if (confinedOf(backend) === null) return Promise.resolve(null)
       const events = [...taken.earlier.map(one => one.item), taken.item]
       return events.every(event => principalOf(event).owner) ? ofOwner() : ofGuest(events, backend)
     },
