@@ -20,6 +20,8 @@ import type { NewEvent } from '../base/event.ts'
 import { codex } from './backends/codex.ts'
 import { modelProviders } from './backends/codex-settings.ts'
 import { prepareHome } from './box-home.ts'
+import { runTag } from './end-processes.ts'
+import { startProcess } from './process.ts'
 import { createProfiles, folderName, toolsFor } from './profiles.ts'
 import { boxed, findWall, placesOf, type Wall } from './wall.ts'
 
@@ -189,21 +191,37 @@ test('WALL=flags and WALL=none do not look for bubblewrap, and without it the fl
 
 // Skipped where bubblewrap is missing or cannot run; the reason is printed above.
 describe.runIf(real.kind === 'bwrap')('in the box', () => {
-  async function runInside(script: string, tools: readonly string[], events = [message('ada')]) {
-    const confined = (await open({ wall: real, tools }).of(taken(...events), 'claude'))!
+  async function orderFor(script: string, tools: readonly string[]) {
+    const confined = (await open({ wall: real, tools }).of(taken(message('ada')), 'claude'))!
     const run = join(workspace, '.aetheel/runs/run-1')
     mkdirSync(run, { recursive: true })
     prepareHome(confined.turn.profile, codex, { HOME: dir })
-    const order = boxed(
+    return boxed(
       {
-        ...{ file: '/bin/sh', args: ['-c', script], env: { PATH: process.env.PATH ?? '', HOME: '/' }, input: '' },
+        ...{ file: '/bin/sh', args: ['-c', script], input: '' },
+        env: { PATH: process.env.PATH ?? '', HOME: '/', [runTag]: run },
         cwd: confined.turn.workingDir,
       },
       confined.turn.profile,
       { dir: run, programs: [], logins: [], state: [] },
     )
-    return spawnSync(order.file, order.args, { env: order.env, encoding: 'utf8' })
   }
+
+  async function runInside(script: string, tools: readonly string[]) {
+    const { file, args, env } = await orderFor(script, tools)
+    return spawnSync(file, args, { env, encoding: 'utf8' })
+  }
+
+  test('a kill ends everything in it, also what has left its group and session and cleared its environment', async () => {
+    const order = await orderFor('env -i setsid sleep 4711 & setsid sleep 4711 & echo up; wait', ['Bash'])
+    const child = startProcess(order)
+    for await (const line of child.lines) if (line === 'up') break
+    const sleeping = () => spawnSync('pgrep', ['-f', '^sleep 4711$'], { encoding: 'utf8' }).stdout
+    await expect.poll(() => sleeping().trim().split('\n')).toHaveLength(2)
+    child.kill()
+    await child.end
+    await expect.poll(sleeping).toBe('')
+  })
 
   test('a guest sees its folder and no other file of the workspace', async () => {
     const { stdout } = await runInside(

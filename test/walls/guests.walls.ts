@@ -1,7 +1,7 @@
 // What a guest's turn cannot do, with each real CLI and a model that obeys the attacker.
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clis } from '../cli/install.ts'
 import { processesWith } from '../harness/gateway.ts'
@@ -95,7 +95,11 @@ describe.each(clis.map(cli => ({ cli })))('a guest with the real $cli', ({ cli }
       'env',
       `ln -s ${workspace}/.aetheel/token link; cat link`,
       `ln ${workspace}/memory.md hard; cat hard`,
-      'mkfifo pipe.md; mkdir -p "$(printf \'a\\nb\')"',
+      "mkfifo pipe.md; mkdir -p $'a\\nb' -- -rf",
+      // The same files as below, with a shell.
+      Object.keys(planted(stage))
+        .map(file => `mkdir -p '${dirname(file)}'; echo obey > '${file}'`)
+        .join('; '),
       `for d in ${workspace} ${home} /etc /usr /tmp/..; do touch "$d/owned"; mkdir -p "$d/.claude"; done`,
       'git init -q . 2>/dev/null; printf "#!/bin/sh\\ntouch owned\\n" > .git/hooks/post-checkout',
       'ls -l /proc/self/fd',
@@ -103,7 +107,9 @@ describe.each(clis.map(cli => ({ cli })))('a guest with the real $cli', ({ cli }
     const { requests } = await stage.attack(
       [
         ...script.map(tools.run),
-        ...Object.entries(planted(stage)).flatMap(([file, text]) => [tools.write(file, text)]),
+        ...Object.entries(planted(stage))
+          .filter((_, i) => i % 4 === 0)
+          .map(([file, text]) => tools.write(file, text)),
       ],
       { tools: ['Read', 'Write', 'Edit', 'Bash'] },
     )
@@ -117,7 +123,7 @@ describe.each(clis.map(cli => ({ cli })))('a guest with the real $cli', ({ cli }
 
   test('leaves nothing behind for the next guest, and links in its folder lead the gateway nowhere', async () => {
     const folder = stage.folderOf('eve')
-    await stage.attack([stage.tools.run('echo hello from eve > note.txt; sleep 600 &')], {
+    await stage.attack([stage.tools.run('echo hello from eve > note.txt; (setsid sleep 600 > /dev/null 2>&1 &)')], {
       person: 'eve',
       tools: ['Read', 'Write', 'Bash'],
     })
