@@ -2,16 +2,35 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
 import type { Profile } from '../base/profile.ts'
-import type { Dialect } from './cli.ts'
 
 type Environment = Readonly<Record<string, string>>
+
+/** What matters of a CLI when its turns are confined. */
+export interface Confined {
+  /** The files of its login, below HOME. A guest's turn gets them read-only. */
+  readonly logins: readonly string[]
+  /** Of these files below HOME a guest's turn gets what `keep` leaves of them. */
+  readonly settings?: readonly { readonly file: string; keep(text: string): string }[]
+  /** Changes variables that would give a guest more than the way to the model. */
+  variables?(env: Readonly<Record<string, string>>): Readonly<Record<string, string>>
+  /** What it writes below HOME, besides the cache. */
+  readonly state: readonly string[]
+  /** Its own tools for files stay inside its working folder, so that they cannot read its login. */
+  readonly staysInFolder: boolean
+  /** With its own flags alone, files outside of its working folder are safe from these tools. */
+  readonly heldByFlags: boolean
+}
+
+interface ConfinedCli {
+  readonly confined: Confined
+}
 
 /** Variables that would lead a CLI out of the home it is given. */
 const elsewhere =
   /^(?:XDG_.*|CLAUDE_CONFIG_DIR|CODEX_HOME|PI_CODING_AGENT_DIR|PI_CODING_AGENT_SESSION_DIR|GEMINI_CLI_HOME|OPENCODE_CONFIG|OPENCODE_CONFIG_DIR|TMPDIR)$/
 
 /** The environment in the home of this profile. */
-export function homeEnvironment(env: Environment, { home }: Profile, dialect: Dialect): Record<string, string> {
+export function homeEnvironment(env: Environment, { home }: Profile, dialect: ConfinedCli): Record<string, string> {
   if (home === null) return { ...env }
   const kept = Object.entries(env).filter(([name]) => !elsewhere.test(name))
   const given = Object.fromEntries(kept)
@@ -27,7 +46,7 @@ export interface Mount {
  * Creates the home. Returns what belongs into it read-only: the owner's login, and of the owner's settings what the CLI needs to reach
  * its model. In a box these are mounted; otherwise they are links.
  */
-export function prepareHome(profile: Profile, dialect: Dialect, env: Environment): readonly Mount[] {
+export function prepareHome(profile: Profile, dialect: ConfinedCli, env: Environment): readonly Mount[] {
   const { home, wall } = profile
   if (home === null) return []
   mkdirSync(home, { recursive: true, mode: 0o700 })

@@ -2,6 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentEvent, type Backend, defaultMaxTurns, type Ended, type Turn } from '../base/agent.ts'
+import type { Confined } from './box-home.ts'
+import { childEnvironment, type EnvironmentParts } from './child-environment.ts'
 import { isNoRoom } from './descriptors.ts'
 import { runTag } from './end-processes.ts'
 import { orAlive } from './events.ts'
@@ -51,21 +53,6 @@ export interface Dialect {
   readonly warm: Warm | null
 }
 
-export interface Confined {
-  /** The files of its login, below HOME. A guest's turn gets them read-only. */
-  readonly logins: readonly string[]
-  /** Of these files below HOME a guest's turn gets what `keep` leaves of them. */
-  readonly settings?: readonly { readonly file: string; keep(text: string): string }[]
-  /** Changes variables that would give a guest more than the way to the model. */
-  variables?(env: Readonly<Record<string, string>>): Readonly<Record<string, string>>
-  /** What it writes below HOME, besides the cache. */
-  readonly state: readonly string[]
-  /** Its own tools for files stay inside its working folder, so that they cannot read its login. */
-  readonly staysInFolder: boolean
-  /** With its own flags alone, files outside of its working folder are safe from these tools. */
-  readonly heldByFlags: boolean
-}
-
 /** The file that holds the system prompt of a run. */
 export const systemPromptIn = (dir: string): string => join(dir, 'system-prompt.md')
 
@@ -76,43 +63,15 @@ export interface Reader {
   end(how: ProcessEnd): Ended
 }
 
-export interface CliParts {
+export interface CliParts extends EnvironmentParts {
   /** Name or path of the program. */
   readonly program: string
-  /** The gateway's own environment. The child gets only what it needs of it. */
-  readonly environment: Readonly<Record<string, string | undefined>>
-  /** Names of variables that are passed on as they are (BACKEND_ENV). */
-  readonly handOn: readonly string[]
-  /** Additional variables (env.vars). */
-  readonly extra: Readonly<Record<string, string>>
   readonly scrub: (text: string) => string
   /** Null: cold mode, a process for each turn. */
   readonly pool: Pool | null
   /** Folders of runs and of warm hosts. */
   readonly tempDirs: TempDirs
 }
-
-const common = [
-  'PATH',
-  'HOME',
-  'USER',
-  'LOGNAME',
-  'SHELL',
-  'LANG',
-  'LC_*',
-  'TZ',
-  'TMPDIR',
-  'XDG_*',
-  'HTTP_PROXY',
-  'HTTPS_PROXY',
-  'NO_PROXY',
-  'http_proxy',
-  'https_proxy',
-  'no_proxy',
-  'NODE_EXTRA_CA_CERTS',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
-]
 
 export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   const env = childEnvironment(dialect, parts)
@@ -219,22 +178,6 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   const check = (signal: AbortSignal) =>
     checkProgram({ ...parts, path: parts.environment.PATH, name, install: dialect.install }, env, signal)
   return backendOf({ name, takesSessionIds, check, checkModel, ignores, cold: runCold, warm, open: openHost }, parts)
-}
-
-/** `only`: of the configured extra variables, those that the CLI needs itself and those with these names; null: all of them. */
-export function childEnvironment(
-  dialect: Dialect,
-  parts: CliParts,
-  only: readonly string[] | null = null,
-): Record<string, string> {
-  const wanted = [...common, ...dialect.ownVariables, ...parts.handOn]
-  const matches = (name: string) =>
-    wanted.some(want => (want.endsWith('*') ? name.startsWith(want.slice(0, -1)) : name === want))
-  const env: Record<string, string> = {}
-  for (const [name, value] of Object.entries(parts.environment))
-    if (value !== undefined && matches(name)) env[name] = value
-  const extra = Object.entries(parts.extra).filter(([name]) => only === null || matches(name))
-  return { ...env, ...Object.fromEntries(extra) }
 }
 
 /** The end of a run whose process exited without reporting one. */

@@ -22,6 +22,7 @@ import { modelProviders } from './backends/codex-settings.ts'
 import { prepareHome } from './box-home.ts'
 import { runTag } from './end-processes.ts'
 import { startProcess } from './process.ts'
+import { descendants } from './process-table.ts'
 import { createProfiles, folderName, toolsFor } from './profiles.ts'
 import { boxed, findWall, placesOf, type Wall } from './wall.ts'
 
@@ -191,6 +192,15 @@ test('WALL=flags and WALL=none do not look for bubblewrap, and without it the fl
 
 // Skipped where bubblewrap is missing or cannot run; the reason is printed above.
 describe.runIf(real.kind === 'bwrap')('in the box', () => {
+  /** Two programs in the box are called so. */
+  const isSleep = (pid: number) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'latin1').startsWith('sleep\0')
+    } catch {
+      return false // gone
+    }
+  }
+
   async function orderFor(script: string, tools: readonly string[]) {
     const confined = (await open({ wall: real, tools }).of(taken(message('ada')), 'claude'))!
     const run = join(workspace, '.aetheel/runs/run-1')
@@ -216,11 +226,12 @@ describe.runIf(real.kind === 'bwrap')('in the box', () => {
     const order = await orderFor('env -i setsid sleep 4711 & setsid sleep 4711 & echo up; wait', ['Bash'])
     const child = startProcess(order)
     for await (const line of child.lines) if (line === 'up') break
-    const sleeping = () => spawnSync('pgrep', ['-f', '^sleep 4711$'], { encoding: 'utf8' }).stdout
-    await expect.poll(() => sleeping().trim().split('\n')).toHaveLength(2)
+    const sleeping = () => descendants(child.pid ?? 0)
+    await expect.poll(() => sleeping().filter(isSleep)).toHaveLength(2)
+    const both = sleeping().filter(isSleep)
     child.kill()
     await child.end
-    await expect.poll(sleeping).toBe('')
+    await expect.poll(() => both.filter(isSleep)).toEqual([])
   })
 
   test('a guest sees its folder and no other file of the workspace', async () => {

@@ -2,8 +2,8 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Turn } from '../base/agent.ts'
-import { homeEnvironment, type Mount, prepareHome } from './box-home.ts'
-import { type CliParts, childEnvironment, type Dialect } from './cli.ts'
+import { type Confined, homeEnvironment, type Mount, prepareHome } from './box-home.ts'
+import { childEnvironment, type EnvironmentParts } from './child-environment.ts'
 import type { ProcessOrder } from './process.ts'
 import { boxed } from './wall.ts'
 
@@ -13,7 +13,10 @@ export interface Surroundings {
   enter(order: ProcessOrder, dir: string): ProcessOrder
 }
 
-export function createSurroundings(dialect: Dialect, parts: CliParts): (turn: Turn) => Surroundings {
+export function createSurroundings(
+  dialect: { readonly ownVariables: readonly string[]; readonly confined: Confined },
+  parts: EnvironmentParts,
+): (turn: Turn) => Surroundings {
   const usual = childEnvironment(dialect, parts)
   return ({ profile, mcpServers }) => {
     if (!profile) return { env: usual, enter: order => order }

@@ -6,7 +6,7 @@ export default defineConfig({
   root: resolve(import.meta.dirname, '../..'),
   test: {
     include: ['test/walls/*.walls.ts'],
-    testTimeout: 90_000,
+    testTimeout: 150_000,
     hookTimeout: 60_000,
     fileParallelism: false,
     expect: { poll: { timeout: 10_000 } },

@@ -6,7 +6,8 @@ import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AgentEvent, Backend, BackendCheck, Turn } from '../../base/agent.ts'
 import { isConfined } from '../../base/profile.ts'
-import { type CliParts, childEnvironment } from '../cli.ts'
+import { childEnvironment } from '../child-environment.ts'
+import type { CliParts } from '../cli.ts'
 import { isNoRoom } from '../descriptors.ts'
 import { runTag } from '../end-processes.ts'
 import { findProgram } from '../find-program.ts'
@@ -43,8 +44,8 @@ export interface SdkParts extends Omit<CliParts, 'program'> {
 
 export function createClaudeSdk(parts: SdkParts): Backend {
   const { environment, program, sdkPath, tempDirs } = parts
-  const env = childEnvironment(claude, { ...parts, program: claude.name })
-  const surroundings = createSurroundings(claude, { ...parts, program: claude.name })
+  const env = childEnvironment(claude, parts)
+  const surroundings = createSurroundings(claude, parts)
   const find = () => findSdk(sdkPath, environment.PATH)
   const missing = `${claudeSdk}: the Claude Agent SDK was not found${sdkPath ? ` in ${sdkPath}` : ''}. ${install}`
 

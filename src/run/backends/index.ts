@@ -1,7 +1,8 @@
 // The registry: one line per backend. Every backend listed here is tested by test/contracts/backend.
 import type { Backend } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
-import { type CliParts, type Confined, createCliBackend, type Dialect } from '../cli.ts'
+import type { Confined } from '../box-home.ts'
+import { type CliParts, createCliBackend, type Dialect } from '../cli.ts'
 import { findProgram } from '../find-program.ts'
 import { claude } from './claude.ts'
 import { claudeSdk, createClaudeSdk } from './claude-sdk.ts'
