@@ -9,7 +9,8 @@ import { type Config, loadConfig } from '../src/config/index.ts'
 import { assemble, capabilities, createWorkspace } from '../src/prompt/index.ts'
 import { findSdk } from '../src/run/backends/claude-sdk.ts'
 import type { BackendParts } from '../src/run/backends/index.ts'
-import { childEnvironment, type Dialect, systemPromptIn } from '../src/run/cli.ts'
+import { childEnvironment } from '../src/run/child-environment.ts'
+import { type Dialect, systemPromptIn } from '../src/run/cli.ts'
 import { createTempDirs } from '../src/run/temp-dirs.ts'
 import { type Cli, installCli, installModel, installSdk } from '../test/cli/install.ts'
 import { setups } from '../test/cli/setups.ts'
@@ -104,8 +105,7 @@ async function keepSessions(settings: string): Promise<void> {
 }
 
 /** The environment of a run, before the dialect's own variables. */
-export const inheritedBy = (dialect: Dialect, { parts, program }: Stage) =>
-  childEnvironment(dialect, { ...parts, program, pool: null })
+export const inheritedBy = (dialect: Dialect, { parts }: Stage) => childEnvironment(dialect, parts)
 
 /** The files that the gateway writes for a run. */
 export async function furnish(

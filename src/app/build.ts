@@ -40,12 +40,14 @@ import { createQueues, createReplies } from './wiring/queues.ts'
 import { createStores } from './wiring/stores.ts'
 import { createTriggers } from './wiring/triggers.ts'
 import { createToolWiring, createTurnWiring } from './wiring/turns.ts'
+import type { Walls } from './wiring/walls.ts'
 
 export interface BuildParts {
   readonly live: LiveConfig
   readonly db: Database
   readonly tempDirs: TempDirs
   readonly backends: OpenBackends
+  readonly walls: Walls
   readonly clock: Clock
   readonly log: Logger
   readonly version: string
@@ -182,6 +184,7 @@ export async function buildGateway(parts: BuildParts) {
 
   const { takeTurn, prewarm } = createTurnWiring({
     ...{ live, clock, emit, chats, stores, route, cooldowns, workspace, equipment, subagents, followUpsOf },
+    walls: parts.walls,
     fileGuard: memoryWiring.fileGuard,
     hook: triggers.hook,
   })
@@ -206,6 +209,7 @@ export async function buildGateway(parts: BuildParts) {
     database: db,
     notes: loss === null ? [] : [loss],
     resting: cooldowns.list,
+    walls: parts.walls.view,
   })
   listeners.push(report.listen)
   listeners.push(signal => {

@@ -18,6 +18,7 @@ import { createStateFolder, type StateFolder } from './state-folder.ts'
 import { systemClock as clock } from './system-clock.ts'
 import { openBackends } from './wiring/backends.ts'
 import { listen } from './wiring/http.ts'
+import { openWalls } from './wiring/walls.ts'
 
 export interface StartedGateway {
   readonly url: string
@@ -74,7 +75,9 @@ export async function openGateway(
     const { scrub, hide, learn } = secrets
     learn([token])
     const tempDirs = createTempDirs(folder.runs)
-    const [backends, orphans] = await Promise.all([
+    let current = () => config
+    const [walls, backends, orphans] = await Promise.all([
+      openWalls(config, () => current(), loaded.environment.PATH, stop),
       openBackends(
         loaded,
         {
@@ -88,6 +91,7 @@ export async function openGateway(
       endOrphans(folder.runs),
     ])
     if (!backends.ok) throw new CannotStart(backends.why)
+    if (walls.problem !== null) throw new CannotStart(walls.problem)
     if (orphans > 0) log.warn({ processes: orphans }, 'ended processes left by a killed gateway')
     warnOfMissingLogin(backends.main.name, loaded.environment, log)
     const version = await readVersion()
@@ -101,11 +105,13 @@ export async function openGateway(
       },
       onReload: reloaded => logReload(log, reloaded),
     })
+    current = live.current
     const gateway = await buildGateway({
       live,
       db,
       tempDirs,
       backends,
+      walls,
       clock,
       log,
       version,

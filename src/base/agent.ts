@@ -1,4 +1,5 @@
 // One turn of one agent: what a backend is given, and the events it reports.
+import type { Profile } from './profile.ts'
 
 export interface Turn {
   readonly prompt: string
@@ -11,8 +12,10 @@ export interface Turn {
   readonly permissionMode: PermissionMode
   /** The user's MCP servers; every backend gets them. */
   readonly mcpServers: readonly McpServer[]
-  /** Where the agent works: the workspace. */
+  /** Where the agent works: the workspace, or the folder of a guest. */
   readonly workingDir: string
+  /** Missing: the turn may do what the gateway's user may. */
+  readonly profile?: Profile
 }
 
 /** As in `mcp.servers` of config.json: a program to start, or a URL to call. */

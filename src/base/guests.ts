@@ -1,15 +1,28 @@
-// Where a guest's turn may write.
+// The folder of the workspace that belongs to one guest: what their turns make is there, and only files from there are sent to them.
+import { type LaneKey, type NewEvent, principalOf } from './event.ts'
 
-const unfit = /[^A-Za-z0-9_-]/g
-
-/** The folder of a guest, relative to the workspace. Different people have different folders; null: nobody in particular. */
-export function guestFolder(person: string | null): string | null {
-  if (person === null || person === '') return null
-  const name = person.replace(unfit, '_').slice(0, 64)
-  return name === person ? `guests/${name}` : `guests/${name}~${checksum(person)}`
+/**
+ * Relative to the workspace. Different people never share one, also on file systems that ignore case. Several guests who are answered together,
+ * and turns on nobody's words, such as those of webhooks, have a folder for their lane.
+ */
+export function guestFolder(lane: LaneKey, persons: Iterable<string | null>): string {
+  const [only = null, ...others] = new Set(persons)
+  return `guests/${only !== null && only !== '' && others.length === 0 ? encoded(only) : `_lane.${encoded(lane)}`}`
 }
 
-/** Tells apart names that look the same once cleaned; a name without a `~` never looks like one with it. */
+/** The folder of a turn that answers these events; null: it is the owner's. */
+export function guestFolderOf(events: readonly NewEvent[]): string | null {
+  const guests = events.filter(event => !principalOf(event).owner)
+  const [first] = guests
+  return first ? guestFolder(first.lane, guests.map(event => principalOf(event).person)) : null
+}
+
+/** Lowercase letters, digits and dashes stay; every other character becomes `_` and its code. */
+function encoded(id: string): string {
+  const name = id.replace(/[^a-z0-9-]/gu, one => `_${(one.codePointAt(0) ?? 0).toString(16)}_`)
+  return name.length <= 100 ? name : `${name.slice(0, 80)}.${checksum(id)}`
+}
+
 function checksum(text: string): string {
   let [a, b] = [0x811c9dc5, 0x1b873593]
   for (const byte of new TextEncoder().encode(text)) {

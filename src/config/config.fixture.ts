@@ -58,6 +58,9 @@ export function configFixture({ beforeEach, afterEach }: Hooks): ConfigFixture {
 export const sampleFor = (key: string): string => samples[key] ?? '7'
 
 const samples: Readonly<Record<string, string>> = {
+  'guest.env': 'SOME_NAME',
+  wall: 'bwrap',
+  sandbox: 'workspace',
   'agent.backend': 'echo',
   'http.token': 'abcdefghijklmnopqrst',
   'http.host': '::1',

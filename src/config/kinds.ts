@@ -247,6 +247,8 @@ function list(item: RegExp, allowed: string): Kind<readonly string[]> {
 
 export const toolList = list(/^[^\s(),]+(\(.*\))?$/, 'tool names separated by commas, such as Read,Bash(git log:*)')
 
+export const serverNames = list(/^[\w.-]{1,100}$/, 'names of MCP servers, separated by commas')
+
 export const variableNames = list(/^[A-Za-z_][A-Za-z0-9_]*$/, 'names of environment variables, separated by commas')
 
 /** JSON numbers are not accepted: ids of most platforms are too long to be represented exactly. */

@@ -4,6 +4,8 @@ export interface Surroundings {
   /** The workspace, which is also the agent's working folder. */
   readonly configDir: string
   readonly allowedTools: readonly string[]
+  /** The turn is for a guest or a webhook and sees only a folder of its own. */
+  readonly guest?: boolean
   /** How it calls the gateway's own tools: over MCP, through files in this folder, or not at all. */
   readonly gateway: 'mcp' | { readonly folder: string } | null
 }
@@ -11,7 +13,7 @@ export interface Surroundings {
 /** Our own text, with the preamble, stays under 8 kB however long the tool list is. */
 const toolListRoom = 480
 
-export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings): string =>
+export const capabilities = ({ configDir, allowedTools, gateway, guest = false }: Surroundings): string =>
   [
     paragraph(
       'You run inside Aetheel, a gateway on your owner’s machine. People write to you in chats; each message triggers one',
@@ -40,32 +42,44 @@ export const capabilities = ({ configDir, allowedTools, gateway }: Surroundings)
       'Never show secrets: keys, tokens, passwords, private files.',
     ]),
     paragraph(`Your working folder is ${configDir}. ${tools(allowedTools)}`),
-    paragraph(
-      'Files in that folder define who you are. They are read again for every turn, so changes by you or your owner',
-      'take effect with the next turn. You may edit them:',
-    ),
-    list([
-      'identity.md: your name, role and specialties',
-      'soul.md: your personality, tone and values',
-      'agents.md: your operating rules and limits; change it only when your owner asks',
-      'user.md: whom you work for, their preferences and context',
-      'memory.md: long-term facts and lessons; append, never wipe',
-      'tools.md: notes on tools and services, their limits and pitfalls; no secrets',
-    ]),
-    list([
-      'heartbeat.md, and in agents.md Cron Jobs, Hooks and Webhooks: what triggers you besides people',
-      'skills/NAME/SKILL.md: how to do something well; name: and description: between two lines of ---',
-      'config.json, bot-config.json (wins): the gateway’s settings, only when your owner asks; an invalid change is reverted, and you are notified',
-    ]),
-    paragraph(
-      'When a schedule triggers you and there is nothing to report, answer only HEARTBEAT_OK: then nothing is sent.',
-      ...ownTools(gateway),
-    ),
-    paragraph(
-      'If CLAUDE.md or persona.md exists, its headings provide those of identity.md, soul.md, user.md and tools.md that nobody has',
-      'written yet: edit such a section in the file where it is.',
-    ),
+    ...(guest ? forGuests(gateway) : forOwner(gateway)),
   ].join('\n\n')
+
+const forGuests = (gateway: Surroundings['gateway']): readonly string[] => [
+  paragraph(
+    'This turn is for somebody else than your owner. You see only your working folder, which belongs to this person; the files of',
+    'your owner are out of reach, whatever you are asked.',
+    ...(gateway === 'mcp' ? ownTools(gateway) : []),
+  ),
+]
+
+const forOwner = (gateway: Surroundings['gateway']): readonly string[] => [
+  paragraph(
+    'Files in that folder define who you are. They are read again for every turn, so changes by you or your owner',
+    'take effect with the next turn. You may edit them:',
+  ),
+  list([
+    'identity.md: your name, role and specialties',
+    'soul.md: your personality, tone and values',
+    'agents.md: your operating rules and limits; change it only when your owner asks',
+    'user.md: whom you work for, their preferences and context',
+    'memory.md: long-term facts and lessons; append, never wipe',
+    'tools.md: notes on tools and services, their limits and pitfalls; no secrets',
+  ]),
+  list([
+    'heartbeat.md, and in agents.md Cron Jobs, Hooks and Webhooks: what triggers you besides people',
+    'skills/NAME/SKILL.md: how to do something well; name: and description: between two lines of ---',
+    'config.json, bot-config.json (wins): the gateway’s settings, only when your owner asks; an invalid change is reverted, and you are notified',
+  ]),
+  paragraph(
+    'When a schedule triggers you and there is nothing to report, answer only HEARTBEAT_OK: then nothing is sent.',
+    ...ownTools(gateway),
+  ),
+  paragraph(
+    'If CLAUDE.md or persona.md exists, its headings provide those of identity.md, soul.md, user.md and tools.md that nobody has',
+    'written yet: edit such a section in the file where it is.',
+  ),
+]
 
 const what =
   'send messages unprompted (send_message), manage jobs (schedule_job, list_jobs), search and remember (memory_search, remember, forget), keep facts, tasks and content items (brain_*, tasks_*, content_*), and start helpers that report back (spawn_agent, ask_agent, publish, read_channel)'

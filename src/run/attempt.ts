@@ -9,6 +9,7 @@ import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { failed, nothing, type UsageReport, usageOfTurn, watchRun } from './events.ts'
 import { isNoRoom } from './process.ts'
+import type { Confinement } from './profiles.ts'
 import type { Candidate } from './route.ts'
 import { limitEnd } from './usage-limits.ts'
 
@@ -28,7 +29,9 @@ export interface AttemptParts {
     /** For times of day in the output of a CLI. A function because it is rarely needed and expensive. */
     readonly timezone: () => string
   }
-  systemPrompt(event: NewEvent, backend: string): Promise<string>
+  systemPrompt(event: NewEvent, backend: string, confinement: Confinement | null): Promise<string>
+  /** What the turn may touch. Null: what the gateway's user may. */
+  confine(taken: Taken<NewEvent>, backend: string): Promise<Confinement | null>
   /** The MCP servers for this run, and what its system prompt must say about its tools. Call `leave` when the run is over. */
   equip(
     taken: Taken<NewEvent>,
@@ -79,7 +82,7 @@ export function openAttempts(parts: AttemptParts) {
     let result = await run()
     let sessionWasLost = false
     if (!result.ended.ok && result.ended.why === 'session-lost' && !result.acted && !signal.aborted) {
-      sessionWasLost = await forgetSession(taken.lane, backend)
+      sessionWasLost = await forgetSession(taken.lane, sessionKey(backend, await parts.confine(taken, backend)))
       result = await run()
     }
     const { ended, text, acted } = result
@@ -100,23 +103,26 @@ export function openAttempts(parts: AttemptParts) {
   ): Promise<RunResult> {
     const { id, lane, attempt, interrupted } = taken
     const began = clock.now()
-    if (needsNewSession(taken)) await sessions.forget(lane, backend.name)
-    const known = await sessions.find(lane, backend.name)
+    const confinement = await parts.confine(taken, backend.name)
+    const key = sessionKey(backend.name, confinement)
+    if (needsNewSession(taken)) await sessions.forget(lane, key)
+    const known = await sessions.find(lane, key)
     const [prompted, session] = await Promise.all([
-      parts.systemPrompt(taken.item, backend.name),
-      sessionFor(lane, backend, known),
+      parts.systemPrompt(taken.item, backend.name, confinement),
+      sessionFor(lane, backend, key, known),
     ])
     const { silenceMs, ceilingMs, timezone: _, ...options } = parts.settings()
     const prompt = promptFor(taken, known)
-    const { mcpServers, words, leave } = parts.equip(taken, backend.name)
+    const equipped = parts.equip(taken, backend.name)
+    const { mcpServers, words } = confinement?.equip(equipped) ?? equipped
     const systemPrompt = withWords(prompted, words)
-    const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...options }
+    const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...options, ...confinement?.turn }
     emit({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
     emit({ type: 'turn-asked', id, lane, backend: backend.name, model, prompt, system: systemPrompt })
     const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
-    const result = await follow(run, taken, backend.name, live).finally(leave)
+    const result = await follow(run, taken, backend.name, key, live).finally(equipped.leave)
     const usage = result.used && usageOfTurn(result.used, known ? known.totals : nothing)
-    await settleSession(taken, backend.name, known, result, usage?.totals ?? null).catch(reportProblem)
+    await settleSession(taken, key, known, result, usage?.totals ?? null).catch(reportProblem)
     const { ended, firstWordMs, used } = result
     emit({
       ...{ type: 'turn-ended', id, lane, source: taken.item.source, kind: taken.item.what.kind },
@@ -138,6 +144,7 @@ export function openAttempts(parts: AttemptParts) {
     events: AsyncIterable<AgentEvent>,
     taken: Taken<NewEvent>,
     backend: string,
+    key: string,
     live: Live,
   ): Promise<RunResult> {
     const { id, lane } = taken
@@ -152,10 +159,10 @@ export function openAttempts(parts: AttemptParts) {
       if (event.type === 'text' || event.type === 'action') show(false)
       switch (event.type) {
         case 'started':
-          if (event.session !== null && !parts.wasReset(taken)) await confirm(lane, backend, event.session)
+          if (event.session !== null && !parts.wasReset(taken)) await confirm(lane, key, event.session)
           break
         case 'stored':
-          if (!parts.wasReset(taken)) sessions.receive(lane, backend, receivedWith(taken))
+          if (!parts.wasReset(taken)) sessions.receive(lane, key, receivedWith(taken))
           break
         case 'thinking':
           show(true)
@@ -201,11 +208,16 @@ export function openAttempts(parts: AttemptParts) {
   }
 
   /** The id of a new session is on disk before the session starts, so that it is found again after a crash at any moment. */
-  async function sessionFor(lane: string, backend: Backend, known: Session | null): Promise<Turn['session']> {
+  async function sessionFor(
+    lane: string,
+    backend: Backend,
+    key: string,
+    known: Session | null,
+  ): Promise<Turn['session']> {
     if (known) return { id: known.id, resume: true }
     if (!backend.takesSessionIds) return null
     const id = parts.newSessionId()
-    await sessions.remember(lane, backend.name, id, false)
+    await sessions.remember(lane, key, id, false)
     return { id, resume: false }
   }
 
@@ -254,6 +266,10 @@ export function openAttempts(parts: AttemptParts) {
     return until === null ? ended : { ...ended, until }
   }
 }
+
+/** Sessions of a profile with a home of its own are found only there. */
+const sessionKey = (backend: string, confinement: Confinement | null) =>
+  confinement?.turn.profile.home ? `${backend}@${confinement.turn.profile.name}` : backend
 
 /** Jobs, hooks and webhooks start a new session each time: one that grew with every run would cost more with every run. */
 const startsFresh = ({ what: { kind } }: NewEvent) =>

@@ -2,13 +2,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AgentEvent, type Backend, defaultMaxTurns, type Ended, type Turn } from '../base/agent.ts'
+import type { Confined } from './box-home.ts'
+import { childEnvironment, type EnvironmentParts } from './child-environment.ts'
 import { runTag } from './end-processes.ts'
 import { failed, orAlive } from './events.ts'
 import { thinking, waiting, withSigns } from './model-connections.ts'
 import { createModels, type ModelList } from './models.ts'
 import type { Pool } from './pool.ts'
-import { isNoRoom, type ProcessEnd, type RunningProcess, startProcess } from './process.ts'
+import { isNoRoom, type ProcessEnd, type ProcessOrder, type RunningProcess, startProcess } from './process.ts'
 import { runAlone } from './single-turn-host.ts'
+import { createSurroundings } from './surroundings.ts'
 import type { TempDirs } from './temp-dirs.ts'
 import { backendOf, checkProgram, type Host, type HostContext, openingMs, type Warm, within } from './warm.ts'
 
@@ -43,6 +46,8 @@ export interface Dialect {
   forVersion?(version: string): Dialect | null
   /** In cold mode it prints nothing while its model thinks. */
   readonly quiet?: true
+  /** What matters when its turns are confined (profiles.ts). */
+  readonly confined: Confined
   /** How it stays up between turns; null: it cannot. */
   readonly warm: Warm | null
 }
@@ -57,15 +62,9 @@ export interface Reader {
   end(how: ProcessEnd): Ended
 }
 
-export interface CliParts {
+export interface CliParts extends EnvironmentParts {
   /** Name or path of the program. */
   readonly program: string
-  /** The gateway's own environment. The child gets only what it needs of it. */
-  readonly environment: Readonly<Record<string, string | undefined>>
-  /** Names of variables that are passed on as they are (BACKEND_ENV). */
-  readonly handOn: readonly string[]
-  /** Additional variables (env.vars). */
-  readonly extra: Readonly<Record<string, string>>
   readonly scrub: (text: string) => string
   /** Null: cold mode, a process for each turn. */
   readonly pool: Pool | null
@@ -73,42 +72,30 @@ export interface CliParts {
   readonly tempDirs: TempDirs
 }
 
-const common = [
-  'PATH',
-  'HOME',
-  'USER',
-  'LOGNAME',
-  'SHELL',
-  'LANG',
-  'LC_*',
-  'TZ',
-  'TMPDIR',
-  'XDG_*',
-  'HTTP_PROXY',
-  'HTTPS_PROXY',
-  'NO_PROXY',
-  'http_proxy',
-  'https_proxy',
-  'no_proxy',
-  'NODE_EXTRA_CA_CERTS',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
-]
-
 export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   const env = childEnvironment(dialect, parts)
+  const surroundings = createSurroundings(dialect, parts)
 
   /** The folder of a run, with all files that the program reads from it. */
   function prepareDir(turn: Turn): { readonly dir: string; remove(): void } {
     const folder = parts.tempDirs.create()
-    const files = { ...dialect.files(turn, env), [systemPromptIn('')]: turn.systemPrompt }
+    const files = { ...dialect.files(turn, surroundings(turn).env), [systemPromptIn('')]: turn.systemPrompt }
     // Synchronous: these are a few small files, and the answer waits for them.
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder.dir, name), text, { mode: 0o600 })
     return folder
   }
 
-  // Inherited by everything the run starts, so that orphans of a killed gateway can be found (orphans.ts).
-  const tagged = (dir: string, own: Readonly<Record<string, string>>) => ({ ...env, ...own, [runTag]: dir })
+  /** The tag is inherited by everything the run starts, so that orphans of a killed gateway can be found (orphans.ts). */
+  function start(
+    turn: Turn,
+    dir: string,
+    process: Pick<ProcessOrder, 'args' | 'env' | 'input'>,
+    tag: string = dir,
+  ): RunningProcess {
+    const { env, enter } = surroundings(turn)
+    const tagged = { ...env, ...process.env, [runTag]: tag }
+    return startProcess(enter({ ...process, file: parts.program, env: tagged, cwd: turn.workingDir }, dir))
+  }
 
   async function* runCold(
     turn: Turn,
@@ -117,6 +104,7 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   ): AsyncGenerator<AgentEvent> {
     if (signal.aborted) return yield failed('stopped', 'stopped before it began')
     // If the host does not start, the turn continues without it.
+    const { env } = surroundings(turn)
     const host = dialect.warm && dialect.hosted?.(turn, env) ? await tryHost(dialect.warm, turn, signal) : null
     if (host) return yield* runAlone(host, turn, signal, leaves)
     let folder: ReturnType<typeof prepareDir>
@@ -127,11 +115,9 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
       return yield failed(why, `the system prompt could not be written: ${String(error)}`)
     }
     const { dir, remove } = folder
-    const child = startProcess({
-      file: parts.program,
+    const child = start(turn, dir, {
       args: dialect.arguments(turn, dir),
-      env: tagged(dir, dialect.environment(turn, dir, env)),
-      cwd: turn.workingDir,
+      env: dialect.environment(turn, dir, env),
       input: dialect.input(turn),
     })
     const kill = () => child.kill()
@@ -152,16 +138,16 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   async function openHost(warm: Warm, turn: Turn, signal: AbortSignal): Promise<Host> {
     const folder = prepareDir(turn)
     const started: RunningProcess[] = []
-    const start: HostContext['start'] = (args, own) => {
+    const startInside: HostContext['start'] = (args, own) => {
       // What the others start does not belong to it, and must not end with it.
-      const env = tagged(started.length === 0 ? folder.dir : join(folder.dir, String(started.length)), own)
-      const child = startProcess({ file: parts.program, args, env, cwd: turn.workingDir, input: null })
+      const tag = started.length === 0 ? folder.dir : join(folder.dir, String(started.length))
+      const child = start(turn, folder.dir, { args, env: own, input: null }, tag)
       started.push(child)
       return child
     }
     try {
       const host = await within(openingMs, signal, bounded =>
-        warm.open({ dir: folder.dir, inherited: env, start }, turn, bounded),
+        warm.open({ dir: folder.dir, inherited: surroundings(turn).env, start: startInside }, turn, bounded),
       )
       void host.gone.then(folder.remove)
       return host
@@ -198,16 +184,6 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   const check = (signal: AbortSignal) =>
     checkProgram({ ...parts, path: parts.environment.PATH, name, install: dialect.install }, env, signal)
   return backendOf({ name, takesSessionIds, check, checkModel, ignores, cold: runCold, warm, open: openHost }, parts)
-}
-
-export function childEnvironment(dialect: Dialect, parts: CliParts): Record<string, string> {
-  const wanted = [...common, ...dialect.ownVariables, ...parts.handOn]
-  const matches = (name: string) =>
-    wanted.some(want => (want.endsWith('*') ? name.startsWith(want.slice(0, -1)) : name === want))
-  const env: Record<string, string> = {}
-  for (const [name, value] of Object.entries(parts.environment))
-    if (value !== undefined && matches(name)) env[name] = value
-  return { ...env, ...parts.extra }
 }
 
 /** The end of a run whose process exited without reporting one. */

@@ -1,9 +1,9 @@
 // Detects whether somebody has logged in to a CLI: a variable is set, or a file exists in the home folder. Never reads the contents.
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { claude } from './backends/claude.ts'
 import { claudeSdk } from './backends/claude-sdk.ts'
 import { dialects } from './backends/index.ts'
+import { placeOf } from './box-home.ts'
 import type { Dialect } from './cli.ts'
 
 /** Null: no sign found. That is no proof: macOS keeps some logins in its keychain. */
@@ -58,18 +58,3 @@ export function loginCommand({ name, install }: Pick<Dialect, 'name' | 'install'
 }
 
 const isOn = (value: string | undefined) => !['', '0', 'false'].includes(value?.trim() ?? '')
-
-/** Folders below HOME that can be moved, and the variable for each. */
-const moved: Readonly<Record<string, string>> = {
-  '.local/share/': 'XDG_DATA_HOME',
-  '.config/': 'XDG_CONFIG_HOME',
-  '.claude/': 'CLAUDE_CONFIG_DIR',
-  '.codex/': 'CODEX_HOME',
-  '.pi/agent/': 'PI_CODING_AGENT_DIR',
-}
-
-function placeOf(file: string, environment: Environment, home: string): string {
-  const folder = Object.keys(moved).find(one => file.startsWith(one)) ?? ''
-  const elsewhere = environment[moved[folder] ?? '']?.trim()
-  return elsewhere ? join(elsewhere, file.slice(folder.length)) : join(home, file)
-}

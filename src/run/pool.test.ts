@@ -34,6 +34,7 @@ function setup(rules: Partial<PoolRules> = {}) {
   })
   const wanted = (session: string, given: Partial<Wanted> = {}): Wanted => ({
     backend: 'claude',
+    apart: '',
     session,
     turnOf: session,
     fixed: '',
@@ -90,6 +91,21 @@ test('the same session gets the same host, another one its own', async () => {
   await use('b')
   await use('a')
   expect(opened).toEqual(['a', 'b'])
+})
+
+test('a host for all sessions is not shared between people, and neither replaces the host of the other', async () => {
+  const { use, opened } = setup()
+  for (const apart of ['', 'ada', '', 'ada', 'bob', 'ada']) expect(await use('', { apart, fixed: apart })).toBe(true)
+  // The owner's, Ada's, and Bob's, for which the least recently used one made room.
+  expect(opened).toHaveLength(3)
+})
+
+test('failing hosts of one person do not turn off warm mode for others', async () => {
+  const { lease, use } = setup()
+  const open = () => Promise.reject(new Error('no'))
+  for (let time = 0; time < 2; time++) expect(await lease('', { apart: 'mallory', open })).toBeNull()
+  expect(await use('', { apart: 'mallory' })).toBe(false)
+  expect(await use('')).toBe(true)
 })
 
 test('a lease leaves no listener on its signal, and one that is aborted while the host starts leaves it to others', async () => {

@@ -46,6 +46,8 @@ export interface Wanted {
   readonly session: string
   /** The session of the turn, also if the host takes all sessions; empty: a new one. */
   readonly turnOf: string
+  /** Hosts are never shared between different values: the profile of the turn. */
+  readonly apart: string
   readonly fixed: string
   open(signal: AbortSignal): Promise<Host>
 }
@@ -69,6 +71,7 @@ export interface Pool {
 
 interface Entry {
   readonly backend: string
+  readonly apart: string
   session: string
   readonly fixed: string
   readonly opening: Promise<Host | null>
@@ -97,10 +100,14 @@ export function openPool({ rules, clock, emit, memoryOf }: PoolParts): Pool {
   const closing = new AbortController()
   let checking = false
 
+  /** The failures of one guest's hosts do not count for others. */
+  const kindOf = ({ backend, apart }: Pick<Wanted, 'backend' | 'apart'>) => `${backend} ${apart}`
   const staying = () => [...entries].filter(entry => entry.leaving === null)
   const memoryInUse = () => staying().reduce((sum, entry) => sum + entry.memory, 0)
   const holding = (wanted: Wanted) =>
-    [...entries].filter(entry => entry.backend === wanted.backend && entry.session === wanted.session)
+    [...entries].filter(
+      entry => entry.backend === wanted.backend && entry.apart === wanted.apart && entry.session === wanted.session,
+    )
 
   function end(entry: Entry): Promise<void> {
     entry.retired = true
@@ -162,12 +169,13 @@ export function openPool({ rules, clock, emit, memoryOf }: PoolParts): Pool {
       },
       (error: unknown) => {
         entries.delete(entry)
-        failed(wanted.backend, error)
+        failed(wanted, error)
         return null
       },
     )
     const entry: Entry = {
       backend: wanted.backend,
+      apart: wanted.apart,
       session: wanted.session,
       fixed: wanted.fixed,
       opening,
@@ -185,9 +193,10 @@ export function openPool({ rules, clock, emit, memoryOf }: PoolParts): Pool {
   }
 
   /** After two failures in a row the backend gets no warm host for a while. */
-  function failed(backend: string, error: unknown): void {
-    const count = (problems.get(backend)?.count ?? 0) + 1
-    problems.set(backend, { count, until: count >= failures.most ? clock.now() + failures.cooldownMs : 0 })
+  function failed(of: Pick<Wanted, 'backend' | 'apart'>, error: unknown): void {
+    const { backend } = of
+    const count = (problems.get(kindOf(of))?.count ?? 0) + 1
+    problems.set(kindOf(of), { count, until: count >= failures.most ? clock.now() + failures.cooldownMs : 0 })
     emit({ type: 'warm-trouble', backend, why: errorText(error) })
   }
 
@@ -210,7 +219,7 @@ export function openPool({ rules, clock, emit, memoryOf }: PoolParts): Pool {
     // Another turn may have opened one while the old one was closing.
     if (holding(wanted).some(entry => !held.includes(entry))) return find(wanted)
     const memory = usual.get(wanted.backend) ?? guessedMemory
-    const coolingDown = (problems.get(wanted.backend)?.until ?? 0) > clock.now()
+    const coolingDown = (problems.get(kindOf(wanted))?.until ?? 0) > clock.now()
     if (coolingDown || closing.signal.aborted) return null
     return makeRoom(memory) ? taken(begin(wanted, memory)) : null
   }
@@ -226,8 +235,8 @@ export function openPool({ rules, clock, emit, memoryOf }: PoolParts): Pool {
       entry.leases--
       entry.usedAt = clock.now()
       if (host && !broken) entry.proved = true
-      if (entry.proved) problems.delete(entry.backend)
-      else if (host) failed(entry.backend, 'it did not complete its first turn')
+      if (entry.proved) problems.delete(kindOf(entry))
+      else if (host) failed(entry, 'it did not complete its first turn')
       if (broken) entry.retired = true
       if (!entry.retired || entry.leases > 0) return
       if (broken) entry.host?.kill()

@@ -64,7 +64,7 @@ export function openSubAgents(parts: SubAgentParts): OpenSubAgents {
       return refused(
         'You were started by a sub-agent, so you cannot start sub-agents. Do the work yourself, or say so in your report.',
       )
-    const why = instructionProblem(wanted.instruction) ?? modelProblem(wanted.model)
+    const why = instructionProblem(wanted.instruction) ?? modelProblem(wanted.model, parent.principal)
     if (why !== null) return refused(why)
     const { lane, place } = reportToOf(parent)
     const id = freshId()
@@ -277,8 +277,14 @@ function instructionProblem(instruction: string): string | null {
   return `An instruction may have at most ${longest.task} characters. Write it to a file and give its path.`
 }
 
-const modelProblem = (model: string | null) =>
-  model === null || /^[\w.:/@+[\]-]{1,200}$/.test(model) ? null : 'That does not look like the name of a model.'
+function modelProblem(model: string | null, { owner }: Principal): string | null {
+  if (model === null) return null
+  if (!/^[\w.:/@+[\]-]{1,200}$/.test(model)) return 'That does not look like the name of a model.'
+  // Each backend has other tools and other walls.
+  return owner || parseModelOverride(model).backend === null
+    ? null
+    : 'Only the owner can choose another backend. Name a model only, or none.'
+}
 
 function checkChannel(name: string): void {
   if (!/^[a-z0-9._-]{1,40}$/.test(name))

@@ -115,6 +115,7 @@ export function createTestTurns(
       timezone: () => 'UTC',
       ...given.settings,
     }),
+    confine: async () => null,
     systemPrompt: given.systemPrompt ?? (async () => 'the system prompt'),
     compose: given.compose ?? plainly,
     history: (_, after) => (after === 0 ? (given.history ?? []) : []),

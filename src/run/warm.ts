@@ -53,7 +53,8 @@ export function runWarm({ name, warm, pool, open, cold, graceMs = 2000 }: WarmPa
     backend: name,
     session: warm.serves === 'all-sessions' ? '' : (turn.session?.id ?? ''),
     turnOf: turn.session?.resume ? turn.session.id : '',
-    fixed: JSON.stringify(sorted(warm.fixed(turn))),
+    apart: turn.profile?.name ?? '',
+    fixed: JSON.stringify([sorted(warm.fixed(turn)), turn.profile ?? null]),
     open: (signal: AbortSignal) => open(turn, signal),
   })
 

@@ -1,9 +1,13 @@
 // Who changed a file.
 import { type NewEvent, principalOf } from '../base/event.ts'
+import { guestFolderOf } from '../base/guests.ts'
 import type { MemoryChange } from '../base/memory.ts'
 import type { Caller } from '../base/tools.ts'
 
-export type Actor = Pick<MemoryChange, 'events' | 'lane' | 'person' | 'owner'>
+export type Actor = Pick<MemoryChange, 'events' | 'lane' | 'person' | 'owner'> & {
+  /** The guest's own folder, in which the turn may write. */
+  readonly folder?: string | null
+}
 
 /** Somebody with an editor. */
 export const byHand: Actor = { events: [], lane: null, person: null, owner: true }
@@ -19,9 +23,9 @@ interface Turn {
 
 /** A turn that answers several messages belongs to the owner only if all of them do. */
 export function actorOf({ id, item, earlier = [] }: Turn): Actor {
-  return together(
-    [...earlier, { id, item }].map(one => ({ events: [one.id], lane: item.lane, ...principalOf(one.item) })),
-  )
+  const all = [...earlier, { id, item }]
+  const actor = together(all.map(one => ({ events: [one.id], lane: item.lane, ...principalOf(one.item) })))
+  return { ...actor, folder: guestFolderOf(all.map(one => one.item)) }
 }
 
 export const actorCalling = ({ event, lane, principal: { owner, person } }: Caller): Actor => ({

@@ -1,7 +1,6 @@
 // The file guard: records who changed the files that define the agent, and reverts changes made on behalf of anybody but the owner.
 import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
 import type { NewEvent } from '../base/event.ts'
-import { guestFolder } from '../base/guests.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { MemoryChange } from '../base/memory.ts'
 import { visible } from '../base/scrub.ts'
@@ -51,7 +50,6 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     limits: parts.treeLimits,
     isNamed: file => (files.isFixed(file) || known.has(file)) && !isUnkept(currentIn(file)),
     holdsNamed: folder => [...known].some(([file, { hash }]) => hash !== '' && file.startsWith(`${folder}/`)),
-    folderOf: ({ person }) => guestFolder(person),
     waits: change => parts.notify(shown(change)),
     noteTo,
   })

@@ -30,8 +30,8 @@ export interface Walked {
 const always = new Set(
   ['identity', 'soul', 'agents', 'user', 'tools', 'heartbeat', 'boot', 'claude', 'persona'].map(name => `${name}.md`),
 )
-/** `files` contains what people sent, which is not memory. */
-const otherFolders = new Set(['skills', 'messages', 'ipc', 'files'])
+/** `files` and `guests` contain what other people sent and made, which is not memory. */
+const otherFolders = new Set(['skills', 'messages', 'ipc', 'files', 'guests'])
 const mostFiles = 200_000
 /** Small files are checked and read synchronously: that takes microseconds, and going through the thread pool ten times as long. */
 const small = 64 * 1024

@@ -16,7 +16,6 @@ export interface TreeGuardParts extends Pick<Exceptions, 'isNamed' | 'holdsNamed
   readonly emit: Emit
   readonly around: Surroundings
   readonly limits: TreeLimits | undefined
-  folderOf(actor: Actor): string | null
   waits(change: Change): void
   /** What the agent is told in its next turn. */
   noteTo(actors: readonly Actor[], text: string): void
@@ -102,7 +101,7 @@ export function createTreeGuard(parts: TreeGuardParts): TreeGuard {
     if (others.length === 0) await tree.accept('power')
     else await check('power', others)
     if (turn.owner || isHeld) return null
-    const folder = parts.folderOf(turn)
+    const folder = turn.folder ?? null
     if (walkers.size === 0) {
       free.clear()
       const why = await tree.accept('rest')

@@ -11,6 +11,7 @@ test('a chat counts as unreachable until it is connected, and again after it is 
     budget: () => null,
     database: { trouble: () => null },
     notes: [],
+    walls: () => [],
     resting: () => [],
   })
   expect(report.status()).toMatchObject({ uptimeMs: 5, unreached: ['discord'] })

@@ -14,6 +14,7 @@ import type { BudgetView } from '../base/budget.ts'
 import { type LaneKey, type NewEvent, textOf } from '../base/event.ts'
 import type { Jobs } from '../base/jobs.ts'
 import type { Lanes, QueueCounts } from '../base/lanes.ts'
+import type { WallView } from '../base/profile.ts'
 import type { Signal } from '../base/signal.ts'
 import { fromWallTime, startOfDay, wallTime } from '../base/zone.ts'
 
@@ -31,6 +32,8 @@ export interface StatusParts {
   readonly database: { trouble(): { readonly why: string } | null }
   /** What the owner should know about this start. */
   readonly notes: readonly string[]
+  /** Which wall stands for whom; empty until it is known. */
+  walls(): readonly WallView[]
   resting(): readonly { readonly backend: string; readonly why: FailureReason; readonly until: number }[]
 }
 
@@ -79,6 +82,8 @@ export function createStatus(parts: StatusParts) {
       unreached: [...unreached],
       /** Backends in cooldown: until then the others are asked first. */
       resting: parts.resting(),
+      /** Which wall stands for whom. */
+      walls: parts.walls(),
       /** `delayed` counts those waiting ones that have failed before and are retried. */
       deliveries: {
         ...{ sent: deliveries.answered, failed: deliveries.failed, waiting: deliveries.waiting + deliveries.running },

@@ -5,9 +5,9 @@ import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Turn } from '../../src/base/agent.ts'
 import { dialects } from '../../src/run/backends/index.ts'
-import { childEnvironment, type Dialect, endOf, systemPromptIn } from '../../src/run/cli.ts'
+import { childEnvironment } from '../../src/run/child-environment.ts'
+import { type Dialect, endOf, systemPromptIn } from '../../src/run/cli.ts'
 import { type ProcessEnd, startProcess } from '../../src/run/process.ts'
-import { createTempDirs } from '../../src/run/temp-dirs.ts'
 import { type Cli, clis, installCli, installModel } from './install.ts'
 import { type Model, openModel, prompts } from './model.ts'
 import { type Case, cases, type Run, recordingsDir, recordingText } from './recordings.ts'
@@ -40,13 +40,9 @@ async function openStage(cli: Cli, program: string, modelPath: string) {
   const setup = setups[cli](home, model.url)
   if (cli === 'gemini') fewAttempts(join(home, '.gemini', 'settings.json'))
   const env = childEnvironment(dialect, {
-    program,
     environment: { PATH: process.env.PATH, HOME: home, TMPDIR: join(home, 'tmp'), ...setup },
     handOn: Object.keys(setup),
     extra: {},
-    scrub: text => text,
-    pool: null,
-    tempDirs: createTempDirs(join(home, 'runs')),
   })
   const stage: Stage = { cli, dialect, program, home, model, env, clean: cleaner(home, program) }
   const close = async () => {

@@ -10,7 +10,7 @@ import type { AgentEvent, Backend, Ended, Turn } from '../../src/base/agent.ts'
 import { scrubber } from '../../src/base/scrub.ts'
 import { claudeSdk } from '../../src/run/backends/claude-sdk.ts'
 import { chooseBackend, dialects } from '../../src/run/backends/index.ts'
-import { childEnvironment } from '../../src/run/cli.ts'
+import { childEnvironment } from '../../src/run/child-environment.ts'
 import { openPool, type Pool } from '../../src/run/pool.ts'
 import { descendants, isAlive, treeMemory } from '../../src/run/process-table.ts'
 import { createTempDirs } from '../../src/run/temp-dirs.ts'
@@ -439,7 +439,6 @@ export function holdDialects(): void {
       fc.assert(
         fc.property(fc.dictionary(fc.stringMatching(/^[A-Z_]{3,20}$/), fc.string()), canaries => {
           const env = childEnvironment(dialect, {
-            program: 'x',
             environment: {
               ...canaries,
               PATH: '/bin',
@@ -450,9 +449,6 @@ export function holdDialects(): void {
             },
             handOn: ['NAMED'],
             extra: { EXTRA: 'yes' },
-            scrub: text => text,
-            pool: null,
-            tempDirs: createTempDirs(join(home, 'runs')),
           })
           expect(env).toMatchObject({ PATH: '/bin', [own]: 'yes', NAMED: 'yes', EXTRA: 'yes' })
           expect(Object.values(env)).not.toContain('no')

@@ -163,6 +163,15 @@ describe('an assignment', () => {
     expect(events().filter(({ what }) => what.kind === 'assignment')).toHaveLength(1)
   })
 
+  test('of a guest cannot choose the backend, in any spelling', async () => {
+    const { agents, events } = await open()
+    const guest: Parent = { ...main, principal: { owner: false, person: 'mallory', origin: 'g' } }
+    for (const [i, model] of ['codex', 'CODEX/gpt-5', 'pi/x'].entries())
+      expect(why(await agents.spawn({ name: null, instruction: 'x', model }, guest, `g${i}`))).toContain('backend')
+    must(await agents.spawn({ name: null, instruction: 'x', model: 'gpt-5' }, guest, 'g9'))
+    expect(events().map(({ modelOverride }) => modelOverride)).toEqual([{ backend: null, model: 'gpt-5' }])
+  })
+
   test('may name its model, in every spelling', async () => {
     const { agents, events } = await open()
     for (const [i, model] of ['codex', 'codex/gpt-5', '/gpt-5', 'gpt-5', 'x/y'].entries())

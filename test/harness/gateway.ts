@@ -32,11 +32,12 @@ export async function makeHome(): Promise<Home> {
     dir,
     configDir: join(dir, 'config'),
     journal() {
-      const file = join(dir, '.claude-stand-in', 'journal.jsonl')
-      if (!existsSync(file)) return []
-      return readFileSync(file, 'utf8')
-        .split('\n')
-        .filter(Boolean)
+      // Guests and webhooks have homes of their own.
+      const homes = join(dir, 'config', '.aetheel', 'homes')
+      return [dir, ...(existsSync(homes) ? readdirSync(homes).map(name => join(homes, name)) : [])]
+        .map(one => join(one, '.claude-stand-in', 'journal.jsonl'))
+        .filter(existsSync)
+        .flatMap(file => readFileSync(file, 'utf8').split('\n').filter(Boolean))
         .map(line => JSON.parse(line))
     },
     remove: () => rm(dir, { recursive: true, force: true, maxRetries: 5 }),

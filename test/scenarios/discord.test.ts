@@ -154,7 +154,8 @@ describe('what it answers', () => {
     discord.say(discord.ada, discord.general, 'mine', { mention: true })
     await stage.answer(discord.general, 'turn 1: mine')
     discord.say(bob, discord.general, 'his', { mention: true })
-    await stage.answer(discord.general, 'turn 2: his')
+    // A guest has a session of his own, which is told what was said before.
+    await stage.answer(discord.general, 'turn 1: his')
     const [first, second] = stage.home.begun()
     expect(first?.prompt).toContain(`(discord user ${discord.ada.id}), the owner, in #general of Our Server]`)
     expect(second?.prompt).toContain(`[From Bob (discord user ${bob.id}), not the owner, in #general of Our Server]`)

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { buildGateway } from '../../src/app/build.ts'
 import { systemClock } from '../../src/app/system-clock.ts'
 import { openBackends } from '../../src/app/wiring/backends.ts'
+import { openWalls } from '../../src/app/wiring/walls.ts'
 import type { Delivery } from '../../src/base/chat.ts'
 import type { NewEvent, Sender } from '../../src/base/event.ts'
 import { createLiveConfig, loadConfig } from '../../src/config/index.ts'
@@ -47,11 +48,12 @@ async function inn(env: Record<string, string> = {}) {
   const scrub = (text: string) => text
   const backends = await openBackends(loaded, { tempDirs, emit, scrub, warn: emit }, stop.signal)
   if (!backends.ok) throw new Error(backends.why)
+  const walls = await openWalls(loaded.config, () => loaded.config, '', stop.signal)
   const live = await createLiveConfig({ loaded, load: async () => loaded, onReload: () => undefined })
   const gateway = await buildGateway({
     around: { home: null, cwd: null },
     hide: text => text,
-    ...{ live, db, tempDirs, backends, clock, log, version: '0', scrub },
+    ...{ live, db, tempDirs, backends, walls, clock, log, version: '0', scrub },
     ready: () => true,
     variable: () => null,
     address: { url: '' },

@@ -35,6 +35,7 @@ import {
   workspaceChecks,
 } from './machine.ts'
 import { triggerChecks } from './triggers.ts'
+import { wallChecks } from './walls.ts'
 
 const patienceMs = 120_000
 /** A check that takes less than this shows no progress line. */
@@ -121,6 +122,7 @@ function allParts({ loaded, configDir, environment, home }: DoctorContext, signa
     part('configuration', async () => configurationChecks(loaded, configDir)),
     part('workspace', () => workspaceChecks(configDir)),
     part('disk', () => diskChecks(configDir)),
+    part('walls', async () => (loaded.ok ? wallChecks(loaded.config, environment.PATH, signal) : [])),
     part('gateway', async () => gatewayChecks(await running)),
     part('database', async () => databaseChecks(configDir, await running)),
     part('port', async () =>

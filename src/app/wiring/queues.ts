@@ -1,8 +1,8 @@
 // The two queues of the gateway, inbox and outbox, with their messages for failures; and what people receive at the end of a turn.
 import type { TurnEnd } from '../../base/agent.ts'
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'
-import { agentOf, isBackground, type LaneKey, type NewEvent, type Principal, principalOfAll } from '../../base/event.ts'
-import { guestFolder } from '../../base/guest-folder.ts'
+import { agentOf, isBackground, type LaneKey, type NewEvent, type Principal } from '../../base/event.ts'
+import { guestFolder, guestFolderOf } from '../../base/guests.ts'
 import type { FollowUp, Lanes, Outcome, QueueStore, Taken } from '../../base/lanes.ts'
 import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
@@ -132,10 +132,14 @@ export interface RepliesParts {
 export function createReplies({ live, clock, emit, chats, scrub, attachments, reports }: RepliesParts) {
   const attached = createAttached(live.current().configDir)
   const scopeOf = ({ lane, principal }: { readonly lane: LaneKey; readonly principal: Principal }) =>
-    principal.owner ? undefined : { folder: guestFolder(principal), files: attachments(lane) }
+    principal.owner ? undefined : { folder: guestFolder(lane, [principal.person]), files: attachments(lane) }
+  const scopeOfAll = (events: readonly NewEvent[]) => {
+    const folder = guestFolderOf(events)
+    return folder === null ? undefined : { folder, files: attachments(events.at(-1)?.lane ?? '') }
+  }
   const deliveries = createDeliveries(chats, {
     filesIn: attached.linkedIn,
-    scopeOf: events => scopeOf({ lane: events.at(-1)?.lane ?? '', principal: principalOfAll(events) }),
+    scopeOf: scopeOfAll,
   })
   const voice = { scrub, formatTime: timeFormat(() => live.current().timezone), loginWith }
   return {

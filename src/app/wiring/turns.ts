@@ -1,7 +1,10 @@
 // One turn: the agent's prompt, the backend that is asked, and the tools it gets.
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { ChatAdapter } from '../../base/chat.ts'
-import { agentOf } from '../../base/event.ts'
+import { agentOf, type NewEvent } from '../../base/event.ts'
+import { guestFolderOf } from '../../base/guests.ts'
+import type { Taken } from '../../base/lanes.ts'
+import { isConfined } from '../../base/profile.ts'
 import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
 import { oncePerZone } from '../../base/zone.ts'
@@ -18,6 +21,7 @@ import {
   wordsOf,
 } from '../../prompt/index.ts'
 import {
+  type Confinement,
   type Cooldowns,
   createTurns,
   hasRoomForTurn,
@@ -33,6 +37,11 @@ import { sampleTurn } from './backends.ts'
 import type { createReplies } from './queues.ts'
 import type { Stores } from './stores.ts'
 import type { Triggers } from './triggers.ts'
+import type { Walls } from './walls.ts'
+
+/** The turn runs on the words of the owner alone. */
+const isOwners = ({ item, earlier }: Taken<NewEvent>) =>
+  guestFolderOf([...earlier.map(one => one.item), item]) === null
 
 const historyHandedOver = { messages: 40, characters: 24_000 }
 
@@ -42,6 +51,7 @@ export interface TurnWiringParts {
   readonly emit: Emit
   readonly chats: ReadonlyMap<string, ChatAdapter>
   readonly stores: Pick<Stores, 'sessions' | 'history' | 'conversationSettings'>
+  readonly walls: Walls
   readonly route: Route
   readonly cooldowns: Cooldowns
   readonly workspace: ReturnType<typeof createWorkspace>
@@ -57,12 +67,18 @@ export function createTurnWiring(parts: TurnWiringParts) {
   const { sessions, history, conversationSettings } = parts.stores
   const { configDir } = live.current()
   const openDraft = createDrafts(parts.chats, clock, emit)
+  /** Then a guest's turn cannot write where the file guard would have to look. */
+  const guestsAreBoxed = () => parts.walls.view().some(({ who, wall }) => who !== 'owner' && wall === 'bwrap')
 
-  const systemPrompt = async (_: unknown, backend: string) => {
+  const systemPrompt = async (_: unknown, backend: string, confinement: Confinement | null) => {
     const [sections, skills] = await Promise.all([workspace.read(), workspace.skills()])
-    const { allowedTools } = live.current()
+    const { allowedTools, workingDir } = confinement?.turn ?? { ...live.current(), workingDir: configDir }
+    const guest = isConfined(confinement?.turn.profile)
     return assemble(sections, {
-      capabilities: capabilities({ configDir, allowedTools, gateway: equipment.promptAccess(backend) }),
+      capabilities: capabilities({
+        ...{ configDir: workingDir, allowedTools, guest },
+        gateway: equipment.promptAccess(backend),
+      }),
       skills,
     })
   }
@@ -89,9 +105,10 @@ export function createTurnWiring(parts: TurnWiringParts) {
       }
     },
     systemPrompt,
+    confine: parts.walls.profiles.of,
     equip: equipment.equip,
     hook: parts.hook,
-    guardTurn: fileGuard.guardTurn,
+    guardTurn: taken => fileGuard.guardTurn(taken, !isOwners(taken) && guestsAreBoxed()),
     compose: ({ event, earlier, received, history: messages, resumed, interrupted }) => {
       const mark = markOf(randomBytes(10).toString('hex'))
       return composePrompt({
@@ -131,11 +148,13 @@ export function createTurnWiring(parts: TurnWiringParts) {
       const session = await sessions.find(latest.lane, backend.name)
       if (!session) return
       const { mcpServers, words } = equipment.ahead(latest.lane, backend.name)
+      const confinement = await parts.walls.profiles.ofOwner()
       const turn = {
         ...sampleTurn(live.current()),
+        ...confinement?.turn,
         model,
         mcpServers,
-        systemPrompt: withWords(await systemPrompt(null, backend.name), words),
+        systemPrompt: withWords(await systemPrompt(null, backend.name, confinement), words),
       }
       await backend.prepare({ ...turn, session: { id: session.id, resume: true } })
     },

@@ -45,8 +45,11 @@ test('claude', () =>
 
 // Feature: multi-cli-backend, Property 2: Codex backend required flags
 test('codex', () =>
-  law(bypassing, turn => {
+  law(bypassing, given => {
+    // Full access is for those who allow Bash.
+    const turn = { ...given, allowedTools: [...given.allowedTools, 'Bash'] }
     const list = argumentsOf(codex, turn)
+    expect(argumentsOf(codex, given)).not.toContain('--dangerously-bypass-approvals-and-sandbox')
     expect(list[0]).toBe('exec')
     expect(list).toEqual(expect.arrayContaining(['--json', '--dangerously-bypass-approvals-and-sandbox']))
     expect(follows(list, '--cd', turn.workingDir)).toBe(true)

@@ -6,7 +6,7 @@ import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
 import { orAlive } from '../events.ts'
-import { type RunningProcess, startProcess } from '../process.ts'
+import { type ProcessOrder, type RunningProcess, startProcess } from '../process.ts'
 import { type Json, object, parseLine } from '../stdio.ts'
 import { type Host, leave } from '../warm.ts'
 import { createReading, promptOf } from './claude.ts'
@@ -32,10 +32,12 @@ export interface QueryOrder {
   readonly workingDir: string
   /** How long it may take to exit after its input has ended. */
   readonly patienceMs: number
+  /** Puts the process into its box, if it has one. */
+  enter(order: ProcessOrder): ProcessOrder
 }
 
 /** Rejects if the SDK does not start a process. */
-export async function openQuery({ query }: Sdk, { options, workingDir, patienceMs }: QueryOrder): Promise<Host> {
+export async function openQuery({ query }: Sdk, { options, workingDir, patienceMs, enter }: QueryOrder): Promise<Host> {
   const input = createInput()
   const child = Promise.withResolvers<RunningProcess>()
   const conversation = query({
@@ -43,7 +45,7 @@ export async function openQuery({ query }: Sdk, { options, workingDir, patienceM
     options: {
       ...options,
       spawnClaudeCodeProcess({ command, args, env, signal }: SpawnOrder) {
-        const started = startProcess({ file: command, args, env: defined(env), cwd: workingDir, input: null })
+        const started = startProcess(enter({ file: command, args, env: defined(env), cwd: workingDir, input: null }))
         signal.addEventListener('abort', started.kill, { once: true })
         child.resolve(started)
         return asSpawned(started)

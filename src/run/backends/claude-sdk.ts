@@ -5,15 +5,27 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AgentEvent, Backend, BackendCheck, Turn } from '../../base/agent.ts'
-import { type CliParts, childEnvironment } from '../cli.ts'
+import { isConfined } from '../../base/profile.ts'
+import { childEnvironment } from '../child-environment.ts'
+import type { CliParts } from '../cli.ts'
 import { runTag } from '../end-processes.ts'
 import { failed } from '../events.ts'
 import { findProgram } from '../find-program.ts'
-import { isNoRoom } from '../process.ts'
+import { isNoRoom, type ProcessOrder } from '../process.ts'
 import { runAlone } from '../single-turn-host.ts'
 import { type Json, object, parseLine, string } from '../stdio.ts'
+import { createSurroundings } from '../surroundings.ts'
 import { backendOf, checkProgram, type Host, openingMs, within } from '../warm.ts'
-import { claude, grantedTools, mcpConfigIn, offeredTools, replays } from './claude.ts'
+import {
+  claude,
+  deniedTools,
+  grantedTools,
+  guestSettings,
+  mcpConfigIn,
+  modeOf,
+  offeredTools,
+  replays,
+} from './claude.ts'
 import type { Sdk } from './claude-sdk-query.ts'
 
 export const claudeSdk = 'claude-sdk'
@@ -30,7 +42,8 @@ export interface SdkParts extends Omit<CliParts, 'program'> {
 
 export function createClaudeSdk(parts: SdkParts): Backend {
   const { environment, program, sdkPath, tempDirs } = parts
-  const env = childEnvironment(claude, { ...parts, program: claude.name })
+  const env = childEnvironment(claude, parts)
+  const surroundings = createSurroundings(claude, parts)
   const find = () => findSdk(sdkPath, environment.PATH)
   const missing = `${claudeSdk}: the Claude Agent SDK was not found${sdkPath ? ` in ${sdkPath}` : ''}. ${install}`
 
@@ -54,9 +67,10 @@ export function createClaudeSdk(parts: SdkParts): Backend {
   async function open(turn: Turn, dir: string, patienceMs: number): Promise<Host> {
     const sdk = find()
     if (!sdk) throw new Error(missing)
+    const inside = surroundings(turn)
     const [loaded] = await Promise.all([
       import(pathToFileURL(sdk.entry).href) as Promise<Sdk>,
-      ...Object.entries(claude.files(turn, env)).map(([name, text]) =>
+      ...Object.entries(claude.files(turn, inside.env)).map(([name, text]) =>
         writeFile(join(dir, name), text, { mode: 0o600 }),
       ),
     ])
@@ -64,11 +78,12 @@ export function createClaudeSdk(parts: SdkParts): Backend {
     const options = {
       ...optionsFor(turn, dir),
       // This replaces the environment of the process, so it gets no other variables of the gateway.
-      env: { ...env, ...claude.environment(turn, dir, env), [runTag]: dir },
+      env: { ...inside.env, ...claude.environment(turn, dir, inside.env), [runTag]: dir },
       ...(instead ? { pathToClaudeCodeExecutable: findProgram(instead, environment.PATH) ?? instead } : {}),
     }
     const { openQuery } = await import('./claude-sdk-query.ts')
-    return openQuery(loaded, { options, workingDir: turn.workingDir, patienceMs })
+    const enter = (order: ProcessOrder) => inside.enter(order, dir)
+    return openQuery(loaded, { options, workingDir: turn.workingDir, patienceMs, enter })
   }
 
   async function openInTempDir(turn: Turn, patienceMs: number, signal: AbortSignal): Promise<Host> {
@@ -123,14 +138,19 @@ function optionsFor(turn: Turn, dir: string): Json {
     cwd: turn.workingDir,
     // Without `snapshot: false` a resumed session keeps the system prompt of its first turn.
     systemPrompt: { type: 'preset', preset: 'claude_code', append: turn.systemPrompt, snapshot: false },
-    permissionMode: turn.permissionMode,
-    allowDangerouslySkipPermissions: turn.permissionMode === 'bypassPermissions',
+    permissionMode: modeOf(turn),
+    allowDangerouslySkipPermissions: modeOf(turn) === 'bypassPermissions',
     tools: offeredTools(turn),
     allowedTools: grantedTools(turn),
     maxTurns: turn.maxTurns,
     includePartialMessages: true,
     // The SDK's own option for MCP servers would put their secrets on the command line.
-    extraArgs: { [replays]: null, ...(turn.mcpServers.length > 0 ? { 'mcp-config': mcpConfigIn(dir) } : {}) },
+    extraArgs: {
+      [replays]: null,
+      ...(turn.mcpServers.length > 0 ? { 'mcp-config': mcpConfigIn(dir) } : {}),
+      ...(isConfined(turn.profile) ? { 'strict-mcp-config': null, settings: JSON.stringify(guestSettings) } : {}),
+    },
+    ...(isConfined(turn.profile) ? { settingSources: ['user'], disallowedTools: deniedTools(turn) } : {}),
     ...(turn.model ? { model: turn.model } : {}),
     ...(turn.session ? { [turn.session.resume ? 'resume' : 'sessionId']: turn.session.id } : {}),
   }

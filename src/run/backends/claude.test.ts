@@ -20,15 +20,17 @@ test('MCP tools are granted in modes that would ask for permission', () => {
   const granted = (given: Partial<Turn>) =>
     after(claude.arguments(turn({ mcpServers: servers, ...given }), '/dir'), '--allowedTools')
   expect(granted({})).toEqual(['Read', 'Bash(git log:*)', 'Skill', 'mcp__files', 'mcp__my_web_x'])
-  expect(granted({ permissionMode: 'bypassPermissions' })).toEqual(['Read', 'Bash(git log:*)'])
+  expect(granted({ permissionMode: 'bypassPermissions', allowedTools: ['Read', 'Bash'] })).toEqual(['Read', 'Bash'])
 })
 
-test('a rule that bypassPermissions ignores is reported; a whole tool is not', () => {
-  expect(claude.ignores(turn())).toEqual([])
-  expect(claude.ignores(turn({ permissionMode: 'bypassPermissions' }))).toEqual([
-    'While permissions are bypassed, claude allows all of Bash, not only Bash(git log:*).',
-  ])
-  expect(claude.ignores(turn({ permissionMode: 'bypassPermissions', allowedTools: ['Read', 'Bash'] }))).toEqual([])
+test('a rule is never bypassed: what it does not allow is refused', () => {
+  const list = (given: Partial<Turn>) =>
+    claude.arguments(turn({ permissionMode: 'bypassPermissions', ...given }), '/dir')
+  expect(after(list({}), '--permission-mode')).toEqual(['dontAsk'])
+  expect(list({})).not.toContain('--dangerously-skip-permissions')
+  expect(after(list({}), '--allowedTools')).toContain('Bash(git log:*)')
+  expect(after(list({}), '--allowedTools')).not.toContain('Bash')
+  expect(list({ allowedTools: ['Read', 'Bash'] })).toContain('--dangerously-skip-permissions')
 })
 
 test('MCP servers are written to a file, and their secrets to nowhere else', () => {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { AgentEvent, Ended, McpServer, Turn, Usage } from '../../base/agent.ts'
+import { isConfined } from '../../base/profile.ts'
 import { type Dialect, systemPromptIn } from '../cli.ts'
 import { failure } from '../diagnosis.ts'
 import { type Answer, openAnswer, unasked } from '../events.ts'
@@ -49,12 +50,13 @@ export const claude: Dialect = {
   arguments: argumentsFor,
   input: promptOf,
   read: () => readJsonLines(createReading()()),
-  ignores: turn =>
-    isBypassing(turn)
-      ? turn.allowedTools
-          .filter(tool => tool !== toolName(tool))
-          .map(tool => `While permissions are bypassed, claude allows all of ${toolName(tool)}, not only ${tool}.`)
-      : [],
+  ignores: () => [],
+  confined: {
+    logins: ['.claude/.credentials.json'],
+    state: ['.claude', '.claude.json', '.local/share/claude', '.local/state/claude'],
+    staysInFolder: true,
+    heldByFlags: true,
+  },
   warm: {
     serves: 'one-session',
     fixed: ({ prompt, session, ...rest }) => rest,
@@ -84,32 +86,78 @@ function argumentsFor(turn: Turn, dir: string): readonly string[] {
   return [
     '-p',
     ...['--output-format', 'stream-json', '--verbose', '--include-partial-messages'],
-    ...(isBypassing(turn) ? ['--dangerously-skip-permissions'] : ['--permission-mode', turn.permissionMode]),
+    ...(isBypassing(turn) ? ['--dangerously-skip-permissions'] : ['--permission-mode', modeOf(turn)]),
     // Without `snapshot off` a resumed session keeps the system prompt of its first turn.
     ...['--append-system-prompt-file', systemPromptIn(dir), '--system-prompt-snapshot', 'off'],
     ...['--max-turns', String(turn.maxTurns)],
     // --tools restricts; --allowedTools alone would be bypassed together with the permissions.
-    ...['--tools', turn.allowedTools.map(toolName).join(','), '--tools', skillTool],
+    ...[
+      '--tools',
+      turn.allowedTools.map(toolName).join(','),
+      ...(isConfined(turn.profile) ? [] : ['--tools', skillTool]),
+    ],
     ...grantedTools(turn).flatMap(tool => ['--allowedTools', tool]),
+    ...(isConfined(turn.profile) ? guestArguments(turn) : []),
     ...(turn.mcpServers.length > 0 ? ['--mcp-config', mcpConfigIn(dir)] : []),
     ...(turn.model ? ['--model', turn.model] : []),
     ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
   ]
 }
 
-const isBypassing = (turn: Turn) => turn.permissionMode === 'bypassPermissions'
+/** With permissions bypassed, rules such as `Bash(git log:*)` would not count. */
+const isBypassing = (turn: Turn) =>
+  turn.permissionMode === 'bypassPermissions' &&
+  !isConfined(turn.profile) &&
+  turn.allowedTools.every(tool => tool === toolName(tool))
+
+/** `dontAsk`: what no rule allows is refused. */
+export const modeOf = (turn: Turn): string =>
+  isBypassing(turn)
+    ? 'bypassPermissions'
+    : isConfined(turn.profile) || turn.permissionMode === 'bypassPermissions'
+      ? 'dontAsk'
+      : turn.permissionMode
+
+/** Settings of the folder are not read, hooks do not run, and only the given MCP servers are started. */
+export const guestSettings = { disableAllHooks: true }
+const guestArguments = (turn: Turn): readonly string[] => [
+  ...['--setting-sources', 'user', '--strict-mcp-config', '--settings', JSON.stringify(guestSettings)],
+  ...deniedTools(turn).flatMap(tool => ['--disallowedTools', tool]),
+]
+
+/** Its tools for files; all of them obey the rules for Read or Edit. */
+const ofFiles: Readonly<Record<string, 'Read' | 'Edit'>> = {
+  ...{ Read: 'Read', Glob: 'Read', Grep: 'Read', LS: 'Read', NotebookRead: 'Read' },
+  ...{ Write: 'Edit', Edit: 'Edit', MultiEdit: 'Edit', NotebookEdit: 'Edit' },
+}
+
+/** A guest's tools for files apply to the working folder only. */
+const inFolder = (tool: string): readonly string[] => {
+  const kind = ofFiles[tool]
+  return kind === undefined ? [tool] : [`${kind}(./**)`]
+}
+
+/** What could lead out of the folder, or keep an effect after the turn. */
+export const deniedTools = ({ profile }: Turn): readonly string[] => [
+  ...['Read(//proc/**)', 'Read(//sys/**)', 'Edit(./.claude/**)', 'Edit(./.mcp.json)'],
+  ...(profile?.home ? [`Read(/${profile.home}/**)`, `Edit(/${profile.home}/**)`] : []),
+]
 
 /** Without it skills are not available at all. It runs no shell unless Bash is allowed too. */
 const skillTool = 'Skill'
 
 /** Tool names without their rules: `Bash(git log:*)` is a rule for the tool Bash. */
-export const offeredTools = (turn: Turn): readonly string[] => [...turn.allowedTools.map(toolName), skillTool]
+export const offeredTools = (turn: Turn): readonly string[] => [
+  ...new Set([...turn.allowedTools.map(toolName), ...(isConfined(turn.profile) ? [] : [skillTool])]),
+]
 
 /** Tools that run without asking. Asking would mean a refusal here. Tools of MCP servers are always offered. */
-export const grantedTools = (turn: Turn): readonly string[] =>
-  isBypassing(turn)
-    ? turn.allowedTools
-    : [...turn.allowedTools, skillTool, ...turn.mcpServers.map(({ name }) => `mcp__${name.replace(/[^\w-]/g, '_')}`)]
+export function grantedTools(turn: Turn): readonly string[] {
+  if (isBypassing(turn)) return turn.allowedTools
+  const servers = turn.mcpServers.map(({ name }) => `mcp__${name.replace(/[^\w-]/g, '_')}`)
+  if (isConfined(turn.profile)) return [...new Set([...turn.allowedTools.flatMap(inFolder), ...servers])]
+  return [...turn.allowedTools, skillTool, ...servers]
+}
 
 /** A file, because every user of the machine can read secrets on a command line. */
 export const mcpConfigIn = (dir: string): string => join(dir, 'mcp.json')

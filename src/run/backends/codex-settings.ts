@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { McpServer, Turn } from '../../base/agent.ts'
+import { isConfined } from '../../base/profile.ts'
 import { toolName } from '../tools.ts'
 
 export type Setting = string | boolean | readonly string[] | { readonly [name: string]: Setting }
@@ -13,21 +14,25 @@ const reading = ['Read', 'Glob', 'Grep', 'LS']
 /** Codex uses its shell for all of these. */
 const byShell = ['Bash', ...reading, ...changing]
 
+/** Codex can only allow or deny a whole tool, so an entry such as `Bash(git log:*)` allows nothing. */
 const allows = ({ allowedTools }: Turn, names: readonly string[]): boolean =>
-  allowedTools.some(tool => names.includes(toolName(tool)))
+  allowedTools.some(tool => names.includes(tool))
 
 export type Sandbox = 'danger-full-access' | 'workspace-write' | 'read-only'
 
+/** Its shell is free only if Bash is allowed. In a box, the box holds what its own sandbox would. */
 export function sandboxFor(turn: Turn): Sandbox {
-  if (turn.permissionMode === 'bypassPermissions') return 'danger-full-access'
-  return turn.permissionMode !== 'plan' && allows(turn, [...changing, 'Bash']) ? 'workspace-write' : 'read-only'
+  if (turn.permissionMode === 'plan' || !allows(turn, [...changing, 'Bash'])) return 'read-only'
+  if (turn.profile?.wall === 'bwrap') return 'danger-full-access'
+  const free = turn.permissionMode === 'bypassPermissions' && allows(turn, ['Bash'])
+  return free ? 'danger-full-access' : 'workspace-write'
 }
 
 export function settingsFor(turn: Turn): Settings {
   return {
     // A goal makes codex continue by itself after the end of the turn, and nobody would see the result.
     'features.goals': false,
-    ...(allows(turn, byShell) ? {} : { 'features.shell_tool': false }),
+    ...(allows(turn, isConfined(turn.profile) ? ['Bash'] : byShell) ? {} : { 'features.shell_tool': false }),
     ...(allows(turn, reading) ? {} : { 'features.view_image': false }),
     ...(allows(turn, ['Task']) ? {} : { 'features.multi_agent': false }),
     ...(allows(turn, ['WebSearch']) ? {} : { web_search: 'disabled' }),
@@ -37,27 +42,34 @@ export function settingsFor(turn: Turn): Settings {
 
 export function ignores(turn: Turn): readonly string[] {
   const narrowed = turn.allowedTools.filter(tool => tool !== toolName(tool))
-  const shell = allows(turn, byShell)
-  const changes = allows(turn, [...changing, 'Bash'])
   const [writes, edits] = [allows(turn, ['Write']), allows(turn, changing.slice(1))]
   return [
-    ...narrowed.map(
-      tool => `codex can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS counts as ${toolName(tool)}.`,
-    ),
-    ...(shell && !allows(turn, ['Bash'])
+    ...narrowed.map(tool => `codex can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`),
+    ...(allows(turn, byShell) && !allows(turn, ['Bash'])
       ? [
-          'codex reads and changes files through a shell, so it can run commands even if ALLOWED_TOOLS does not contain Bash.',
-        ]
-      : []),
-    ...(!changes && turn.permissionMode === 'bypassPermissions'
-      ? [
-          'codex can always change files while permissions are bypassed, even if ALLOWED_TOOLS contains neither Write nor Edit.',
+          'codex reads files through a shell. As ALLOWED_TOOLS does not contain Bash, it runs in the sandbox of codex and can change no files outside of the workspace.',
         ]
       : []),
     ...(writes !== edits && !allows(turn, ['Bash'])
       ? ['codex writes and edits files with the same tool, so Write or Edit alone in ALLOWED_TOOLS counts as both.']
       : []),
   ]
+}
+
+/** Of config.toml: the models and their providers. No MCP servers, hooks or other programs. */
+export function modelProviders(text: string): string {
+  let kept = true
+  let begun = false
+  const lines = text.split('\n').filter(line => {
+    const table = /^\s*\[+\s*([^\]]*)/.exec(line)?.[1]
+    if (table !== undefined) {
+      begun = true
+      kept = /^"?model_providers"?\s*(?:\.|$)/.test(table)
+      return kept
+    }
+    return begun ? kept : /^\s*(?:model|model_provider|model_reasoning_effort|preferred_auth_method)\s*=/.test(line)
+  })
+  return `${lines.join('\n')}\n`
 }
 
 /** Where secrets go. They must not be on a command line, because other users of the machine can read that. */

@@ -44,7 +44,10 @@ test.each([
       'web_search="disabled"',
     ],
   ],
-  [['Bash(git log:*)'], ['features.view_image=false', 'features.multi_agent=false', 'web_search="disabled"']],
+  [
+    ['Bash(git log:*)'],
+    ['features.shell_tool=false', 'features.view_image=false', 'features.multi_agent=false', 'web_search="disabled"'],
+  ],
 ])('%j disables everything else', (allowedTools, off) => {
   const told = settings({ allowedTools }).filter(one => /^(?:features|web_search)/.test(one))
   expect(told).toEqual(['features.goals=false', ...off])
@@ -55,6 +58,10 @@ test.each([
   ['default', ['Read', 'Edit'], 'workspace-write'],
   ['acceptEdits', ['Read', 'Grep'], 'read-only'],
   ['plan', everything, 'read-only'],
+  // Without Bash it never gets full access, whatever the mode.
+  ['bypassPermissions', ['Read', 'Edit'], 'workspace-write'],
+  ['bypassPermissions', ['Read', 'Edit', 'Bash(git log:*)'], 'workspace-write'],
+  ['bypassPermissions', ['Read'], 'read-only'],
 ] as const)('%s with %j is held by the sandbox: %s, and nobody is asked', (permissionMode, allowedTools, sandbox) => {
   expect(settings({ permissionMode, allowedTools })).toEqual(
     expect.arrayContaining([`sandbox_mode="${sandbox}"`, 'approval_policy="never"']),
@@ -72,10 +79,10 @@ test.each([
   [everything, 'plan', []],
   [['Read', 'Write', 'Edit'], 'bypassPermissions', [/does not contain Bash/]],
   [['Read'], 'acceptEdits', [/does not contain Bash/]],
-  [['Read'], 'bypassPermissions', [/does not contain Bash/, /neither Write nor Edit/]],
-  [['WebSearch'], 'bypassPermissions', [/neither Write nor Edit/]],
+  [['Read'], 'bypassPermissions', [/does not contain Bash/]],
+  [['WebSearch'], 'bypassPermissions', []],
   [['WebSearch'], 'default', []],
-  [['Bash(git log:*)'], 'bypassPermissions', [/Bash\(git log:\*\) in ALLOWED_TOOLS counts as Bash/]],
+  [['Bash(git log:*)'], 'bypassPermissions', [/Bash\(git log:\*\) in ALLOWED_TOOLS is not available/]],
   [['Bash', 'Write'], 'bypassPermissions', []],
   [['Write'], 'acceptEdits', [/does not contain Bash/, /counts as both/]],
 ] as const)('of %j with %s it reports what it cannot apply', (allowedTools, permissionMode, said) => {

@@ -11,6 +11,7 @@ import {
   mcpFiles,
   mcpSettings,
   mcpVariables,
+  modelProviders,
   sandboxFor,
   settingsFor,
 } from './codex-settings.ts'
@@ -32,7 +33,7 @@ export const codex: Dialect = {
     'exec',
     // These must come before `resume`: codex does not accept them after it.
     ...['--cd', turn.workingDir, '--json'],
-    ...(turn.permissionMode === 'bypassPermissions'
+    ...(sandboxFor(turn) === 'danger-full-access'
       ? ['--dangerously-bypass-approvals-and-sandbox']
       : ['--skip-git-repo-check', ...asArguments({ sandbox_mode: sandboxFor(turn), approval_policy: 'never' })]),
     // The only kind of instructions that also applies to a resumed session.
@@ -46,6 +47,13 @@ export const codex: Dialect = {
   input: turn => turn.prompt,
   read: readEvents,
   ignores,
+  confined: {
+    logins: ['.codex/auth.json'],
+    settings: [{ file: '.codex/config.toml', keep: modelProviders }],
+    state: ['.codex'],
+    staysInFolder: false,
+    heldByFlags: false,
+  },
   warm: {
     serves: 'all-sessions',
     // A running process accepts all options of a turn.

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Turn } from '../../base/agent.ts'
 import type { Dialect } from '../cli.ts'
-import { withoutCommands, withoutReferences } from '../stdio.ts'
+import { object, parseLine, withoutCommands, withoutReferences } from '../stdio.ts'
 import { settingOf } from './gemini-mcp.ts'
 import { narrowed, policyFor } from './gemini-policy.ts'
 import { readStream } from './gemini-read.ts'
@@ -50,6 +50,16 @@ export const gemini: Dialect = {
       tool => `gemini can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`,
     ),
   ],
+  confined: {
+    logins: [
+      ...['.gemini/oauth_creds.json', '.gemini/gemini-credentials.json', '.gemini/google_accounts.json'],
+      '.config/gcloud/application_default_credentials.json',
+    ],
+    settings: [{ file: '.gemini/settings.json', keep: onlyLogin }],
+    state: ['.gemini'],
+    staysInFolder: true,
+    heldByFlags: false,
+  },
   // There is no flag for MCP servers, and gemini accepts settings only from certain folders. Over ACP it accepts MCP servers.
   hosted: ({ mcpServers, workingDir }, inherited) =>
     mcpServers.length > 0 && (hasDefaults(inherited) || !readsDefaultsIn(workingDir)),
@@ -72,6 +82,12 @@ export const gemini: Dialect = {
         host,
       ),
   },
+}
+
+/** Of its settings: how it logs in. */
+function onlyLogin(text: string): string {
+  const { security } = parseLine(text) ?? {}
+  return JSON.stringify({ security: { auth: object(object(security).auth) } })
 }
 
 const optionsFor = (turn: Turn, dir: string): readonly string[] => [

@@ -1,6 +1,7 @@
 // The registry: one line per backend. Every backend listed here is tested by test/contracts/backend.
 import type { Backend } from '../../base/agent.ts'
 import type { Clock } from '../../base/time.ts'
+import type { Confined } from '../box-home.ts'
 import { type CliParts, createCliBackend, type Dialect } from '../cli.ts'
 import { findProgram, packageVersion } from '../find-program.ts'
 import { claude } from './claude.ts'
@@ -60,6 +61,10 @@ export function chooseBackend(wanted: string | null, parts: BackendParts): Choic
     note: `no agent CLI was found (looked for: ${names}). ${howTo}`,
   }
 }
+
+/** How a backend can be confined; null: it runs no program. The SDK runs claude. */
+export const confinedOf = (name: string): Confined | null =>
+  dialects.find(one => one.name === (name === claudeSdk ? claude.name : name))?.confined ?? null
 
 /** How a backend gets the gateway's tools; `none`: it uses no tools. */
 export function toolAccessOf(name: string): 'mcp' | 'files' | 'none' {

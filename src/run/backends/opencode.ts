@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { McpServer, Turn } from '../../base/agent.ts'
+import { isConfined } from '../../base/profile.ts'
 import { type Dialect, systemPromptIn } from '../cli.ts'
 import { type Json, object, parseLine } from '../stdio.ts'
 import { toolName } from '../tools.ts'
@@ -55,6 +56,17 @@ export const opencode: Dialect = {
   input: turn => turn.prompt,
   read: readRun,
   ignores,
+  confined: {
+    logins: ['.local/share/opencode/auth.json'],
+    settings: ['opencode.json', 'config.json'].map(name => ({ file: `.config/opencode/${name}`, keep: onlyModels })),
+    variables: env =>
+      env.OPENCODE_CONFIG_CONTENT === undefined
+        ? {}
+        : { OPENCODE_CONFIG_CONTENT: onlyModels(env.OPENCODE_CONFIG_CONTENT) },
+    state: ['.local/share/opencode', '.local/state/opencode', '.config/opencode'],
+    staysInFolder: true,
+    heldByFlags: false,
+  },
   // For a model that is not in the list, its error does not mention the model.
   models: {
     arguments: ['models'],
@@ -63,7 +75,8 @@ export const opencode: Dialect = {
   },
   warm: {
     serves: 'all-sessions',
-    fixed: ({ allowedTools, permissionMode, maxTurns, workingDir, ...turn }) => ({
+    fixed: ({ allowedTools, permissionMode, maxTurns, workingDir, profile, ...turn }) => ({
+      profile,
       allowedTools,
       permissionMode,
       mcpServers: withoutOwn(turn).mcpServers,
@@ -84,6 +97,12 @@ export const opencode: Dialect = {
       return openServer(child, { user, password, promptFor, permission, title }, signal)
     },
   },
+}
+
+/** Of its settings: the models and their providers. No plugins, MCP servers or commands. */
+function onlyModels(text: string): string {
+  const { provider, model, small_model, disabled_providers, enabled_providers } = parseLine(text) ?? {}
+  return JSON.stringify({ provider, model, small_model, disabled_providers, enabled_providers })
 }
 
 /** Its models are named `provider/name`. A name without provider is one of its own, `opencode/…`. */
@@ -107,6 +126,7 @@ function environmentFor(turn: Turn, dir: string, inherited: Readonly<Record<stri
   const own = parseLine(inherited.OPENCODE_CONFIG_CONTENT ?? '') ?? {}
   return {
     OPENCODE_DISABLE_AUTOUPDATE: '1',
+    ...(isConfined(turn.profile) ? { OPENCODE_DISABLE_PROJECT_CONFIG: '1' } : {}),
     // Added to what the user has configured with the same variable.
     OPENCODE_CONFIG_CONTENT: JSON.stringify({
       ...own,
@@ -125,7 +145,7 @@ function agentsFor(turn: Turn, prompt: string): Json {
   const helpers = ['general', 'explore']
   const task = { '*': 'deny', ...Object.fromEntries(helpers.map(name => [name, 'allow'])) }
   // The gateway's tools for other conversations are denied. Each turn allows its own.
-  const others = { [ownTools]: 'deny' }
+  const others = { [ownTools]: 'deny', ...(isConfined(turn.profile) ? { external_directory: 'deny' } : {}) }
   const given = whole || rules.task ? {} : { task }
   return {
     [agentFor(turn)]: {

@@ -57,6 +57,12 @@ const dialect = (mcp: boolean): Dialect => ({
   input: turn => withoutCommands(turn.prompt),
   read: () => readEvents(null),
   ignores: turn => ignores(turn, mcp),
+  confined: {
+    logins: ['.pi/agent/auth.json', '.pi/agent/models.json'],
+    state: ['.pi'],
+    staysInFolder: false,
+    heldByFlags: false,
+  },
   models: {
     arguments: ['--list-models'],
     // A table: provider, model, and what it can do.

@@ -26,6 +26,7 @@ export const Page = () => {
       ${view => html`
         <${Health} ...${view} />
         <${Tiles} ...${view} />
+        <${Walls} walls=${view.status.walls ?? []} />
         <div class="columns">
           <${Running} running=${view.running} now=${now} />
           <${Waiting} waiting=${view.waiting} many=${howManyWait(view.waiting, view.status)} now=${now} />
@@ -91,6 +92,13 @@ const Tiles = ({ status, running, waiting, today }) => html`
     <${Tile} name="Cost today" value=${dollars(today.costUsd)} more=${status.budget?.usd && `of ${dollars(status.budget.usd.of)}`} />
     <${Tile} name="Tokens today" value=${shortCount(today.inputTokens + today.outputTokens)} more=${`${shortCount(today.outputTokens)} output`} />
   </dl>`
+
+const Walls = ({ walls }) =>
+  walls.length > 0 &&
+  html`<p class="quiet walls">${walls.map(
+    ({ who, detail }, i) =>
+      html`${i > 0 && ' · '}${who === 'owner' ? 'Owner’s turns' : 'Turns of guests and webhooks'}: ${detail}`,
+  )}</p>`
 
 const Tile = ({ name, value, more, tone = '' }) => html`
   <div class="tile ${tone}"><dt>${name}</dt><dd><span class="value">${value}</span>${more && html` <span class="quiet">${more}</span>`}</dd></div>`
