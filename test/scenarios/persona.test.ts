@@ -91,7 +91,7 @@ test('a stranger’s change is neither shown in the file nor saved with it', asy
   mkdirSync(home.configDir, { recursive: true })
   const hook = 'Secret: DOOR\nInstruction: [[append:memory.md|- spam]] [[long:400]] {{payload}}'
   writeFileSync(join(home.configDir, 'agents.md'), `## Webhooks\n### door\n${hook}\n`)
-  const gateway = await home.start({ DOOR: 'a-secret-for-tests', STAND_IN_STEP_MS: '10' })
+  const gateway = await home.start({ DOOR: 'a-secret-for-tests', WALL: 'none', STAND_IN_STEP_MS: '10' })
   const { file, save, log } = admin(gateway)
   const before = await file('memory.md')
   const called = { method: 'POST', headers: { authorization: 'Bearer a-secret-for-tests' }, body: 'x' }

@@ -98,7 +98,7 @@ test("a stranger's change of bot-config.json has no effect, is reverted, and wai
   await using home = await temporaryHome()
   write(home, 'agents.md', '## Webhooks\n### door\nSecret: DOOR\nInstruction: look\n')
   write(home, 'bot-config.json', '{"agent.model": "haiku"}')
-  const gateway = await home.start({ DOOR: 'a-secret-for-tests', CLAUDE_STAND_IN_STEP_MS: '60' })
+  const gateway = await home.start({ DOOR: 'a-secret-for-tests', WALL: 'none', CLAUDE_STAND_IN_STEP_MS: '60' })
   await fetch(`${gateway.url}/hooks/door`, {
     ...{ method: 'POST', headers: { authorization: 'Bearer a-secret-for-tests' } },
     body: '[[write:bot-config.json|{ "agent.model": "opus" }]] [[long:40]]',

@@ -100,7 +100,7 @@ describe.each(clis.map(cli => ({ cli })))('a guest with the real $cli', ({ cli }
       Object.keys(planted(stage))
         .map(file => `mkdir -p '${dirname(file)}'; echo obey > '${file}'`)
         .join('; '),
-      `for d in ${workspace} ${home} /etc /usr /tmp/..; do touch "$d/owned"; mkdir -p "$d/.claude"; done`,
+      `for d in ${workspace} ${home} ${stage.dir}; do touch "$d/owned"; mkdir -p "$d/.claude"; done`,
       'git init -q . 2>/dev/null; printf "#!/bin/sh\\ntouch owned\\n" > .git/hooks/post-checkout',
       'ls -l /proc/self/fd',
     ]
