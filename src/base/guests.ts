@@ -14,7 +14,12 @@ export function guestFolder(lane: LaneKey, persons: Iterable<string | null>): st
 export function guestFolderOf(events: readonly NewEvent[]): string | null {
   const guests = events.filter(event => !principalOf(event).owner)
   const [first] = guests
-  return first ? guestFolder(first.lane, guests.map(event => principalOf(event).person)) : null
+  return first
+    ? guestFolder(
+        first.lane,
+        guests.map(event => principalOf(event).person),
+      )
+    : null
 }
 
 /** Lowercase letters, digits and dashes stay; every other character becomes `_` and its code. */

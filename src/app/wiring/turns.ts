@@ -40,8 +40,7 @@ import type { Triggers } from './triggers.ts'
 import type { Walls } from './walls.ts'
 
 /** The turn runs on the words of the owner alone. */
-const isOwners = ({ item, earlier }: Taken<NewEvent>) =>
-  guestFolderOf([...earlier.map(one => one.item), item]) === null
+const isOwners = ({ item, earlier }: Taken<NewEvent>) => guestFolderOf([...earlier.map(one => one.item), item]) === null
 
 const historyHandedOver = { messages: 40, characters: 24_000 }
 
