@@ -77,7 +77,7 @@ export async function* doctor(flags: Flags, live: boolean, signal: AbortSignal) 
 
 export async function audit(flags: Flags, fix: boolean) {
   const { audit } = await import('./doctor/index.ts')
-  return audit({ flags, env: process.env, cwd: process.cwd() }, fix)
+  return audit({ flags, env: process.env, cwd: process.cwd() }, fix, AbortSignal.timeout(20_000))
 }
 
 /** What `aetheel init` finds, and what it can write. */

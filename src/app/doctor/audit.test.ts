@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, write
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import type { WallKind } from '../../base/profile.ts'
 import { loadConfig } from '../../config/index.ts'
 import { auditChecks } from './audit.ts'
 
@@ -21,9 +22,9 @@ async function setup(env: Record<string, string> = {}, files: Record<string, str
   }
   chmodSync(configDir, 0o700)
   const loaded = await loadConfig({ flags: {}, env: { CONFIG_DIR: configDir, ...env }, cwd: home })
-  const audit = async (fix = false, wall: string | null = null) =>
-    auditChecks({ loaded, configDir, home, wallOf: () => wall, fix })
-  const statusOf = async (name: string, fix = false, wall: string | null = null) =>
+  const audit = async (fix = false, wall: WallKind = 'none') =>
+    auditChecks({ loaded, configDir, home, walls: [{ who: 'guests and webhooks', wall, detail: wall }], fix })
+  const statusOf = async (name: string, fix = false, wall: WallKind = 'none') =>
     (await audit(fix, wall)).filter(check => check.name === name).map(({ status }) => status)
   return { home, configDir, audit, statusOf, at: (file: string) => join(configDir, file) }
 }
@@ -63,9 +64,9 @@ test('guests without a wall are a warning, with a shell a failure, behind a wall
   const warns = await setup(discord)
   expect(await warns.statusOf('guest')).toEqual(['warn'])
   expect(await warns.statusOf('budget')).toEqual(['warn'])
-  const shell = await setup({ ...discord, ALLOWED_TOOLS: 'Read,Bash' })
+  const shell = await setup({ ...discord, GUEST_TOOLS: 'Read,Bash' })
   expect(await shell.statusOf('guest')).toEqual(['fail'])
-  expect(await shell.statusOf('guest', false, 'bubblewrap')).toEqual(['ok'])
+  expect(await shell.statusOf('guest', false, 'bwrap')).toEqual(['ok'])
   expect(await shell.statusOf('webhook')).toEqual(['off'])
   const hooked = await setup({}, { 'agents.md': '# Rules\n\n## Webhooks\n\n### door\nSecret: DOOR\n' })
   expect(await hooked.statusOf('webhook')).toEqual(['warn'])

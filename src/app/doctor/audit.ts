@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { Check } from '../../base/check.ts'
 import { counted } from '../../base/counted.ts'
+import type { WallView } from '../../base/profile.ts'
 import type { Config, Loaded } from '../../config/index.ts'
 import { remoteChatsOn } from '../wiring/chat-names.ts'
 import { fileChecks } from './audit-files.ts'
@@ -12,8 +13,8 @@ export interface AuditParts {
   readonly loaded: Loaded
   readonly configDir: string
   readonly home: string
-  /** Which wall stands between a principal and the machine, in words; null: none. */
-  wallOf(principal: 'owner' | 'guest' | 'webhook'): string | null
+  /** Which wall stands for whom. */
+  readonly walls: readonly WallView[]
   /** Corrects what can be corrected without asking, such as modes of files. */
   readonly fix: boolean
 }
@@ -25,7 +26,7 @@ export async function auditChecks(parts: AuditParts): Promise<readonly Check[]> 
   const { config } = loaded
   return [
     ...speakerChecks(config),
-    ...powerChecks(config, parts.wallOf, await hasWebhooks(parts.configDir)),
+    ...powerChecks(config, parts.walls, await hasWebhooks(parts.configDir)),
     ...networkChecks(config),
     ...files,
   ]
@@ -78,24 +79,31 @@ function speakerChecks(config: Config): readonly Check[] {
   return checks
 }
 
-function powerChecks(config: Config, wallOf: AuditParts['wallOf'], webhooks: boolean): readonly Check[] {
-  const { allowedTools, permissionMode, mcp } = config
+function powerChecks(config: Config, walls: AuditParts['walls'], webhooks: boolean): readonly Check[] {
+  const { allowedTools, permissionMode, mcp, guest } = config
   const servers = mcp.servers.map(({ name }) => name)
-  const may = `${allowedTools.join(', ') || 'no tools'}${servers.length > 0 ? `; MCP servers ${servers.join(', ')}` : ''}; ${permissionMode}`
   const check = (principal: 'owner' | 'guest' | 'webhook', counts: boolean): Check => {
-    const wall = wallOf(principal)
-    const detail = `${may}; ${wall ?? 'no wall: it runs with your rights'}`
+    const own = principal === 'owner'
+    const named = own ? servers : servers.filter(name => guest.mcp.includes(name))
+    const tools = own ? allowedTools : guest.tools
+    const view = walls.find(({ who }) => (who === 'owner') === own)
+    const detail = [
+      tools.join(', ') || 'no tools',
+      ...(named.length > 0 ? [`MCP servers ${named.join(', ')}`] : []),
+      ...(own ? [permissionMode] : []),
+      view?.detail ?? 'no wall: it runs with your rights',
+    ].join('; ')
     if (!counts)
       return { name: principal, status: 'off', detail: principal === 'guest' ? 'there are none' : 'there is none' }
-    if (principal === 'owner' || wall !== null) return { name: principal, status: 'ok', detail }
-    const shell = allowedTools.some(tool => /^Bash\b/.test(tool))
+    if (own || (view && view.wall !== 'none')) return { name: principal, status: 'ok', detail }
+    const shell = tools.some(tool => /^Bash\b/.test(tool))
     return {
       name: principal,
       status: shell ? 'fail' : 'warn',
       detail,
       fix: shell
-        ? 'Whoever may speak has a shell with your rights. Remove Bash from ALLOWED_TOOLS, or let nobody else in.'
-        : 'Let in only people you trust with these tools.',
+        ? 'Whoever may speak has a shell with your rights. Remove Bash from GUEST_TOOLS, or set WALL=auto.'
+        : 'Set WALL=auto, or let in only people you trust with these tools.',
     }
   }
   return [check('owner', true), check('guest', hasGuests(config)), check('webhook', webhooks)]

@@ -35,7 +35,7 @@ import {
   workspaceChecks,
 } from './machine.ts'
 import { triggerChecks } from './triggers.ts'
-import { wallChecks } from './walls.ts'
+import { wallChecks, wallsOf } from './walls.ts'
 
 const patienceMs = 120_000
 /** A check that takes less than this shows no progress line. */
@@ -98,10 +98,15 @@ async function contextOf(from: LoadFrom): Promise<DoctorContext> {
 }
 
 /** What `aetheel security audit` prints. */
-export async function audit(from: LoadFrom, fix: boolean): Promise<readonly Check[]> {
-  const { loaded, configDir, home, secrets } = await contextOf(from)
-  const hide = secretHider(secrets)
-  return (await auditChecks({ loaded, configDir, home, wallOf, fix })).map(check => hidden(check, hide))
+export async function audit(from: LoadFrom, fix: boolean, signal: AbortSignal): Promise<readonly Check[]> {
+  const context = await contextOf(from)
+  const hide = secretHider(context.secrets)
+  return (await audited(context, fix, signal)).map(check => hidden(check, hide))
+}
+
+async function audited({ loaded, configDir, environment, home }: DoctorContext, fix: boolean, signal: AbortSignal) {
+  const walls = loaded.ok ? await wallsOf(loaded.config, environment.PATH, signal) : []
+  return auditChecks({ loaded, configDir, home, walls, fix })
 }
 
 /** Only what needs attention. */
@@ -111,11 +116,9 @@ function inShort(checks: readonly Check[]): readonly Check[] {
   return open.length > 0 ? open : [{ name: 'security', status: 'ok', detail }]
 }
 
-/** So far nothing stands between a turn and the machine but the tools it is given. */
-const wallOf = () => null
-
 /** Runs all checks in parallel. A check that throws becomes a failed check. */
-function allParts({ loaded, configDir, environment, home }: DoctorContext, signal: AbortSignal): readonly Part[] {
+function allParts(context: DoctorContext, signal: AbortSignal): readonly Part[] {
+  const { loaded, configDir, environment } = context
   const running = findGateway(configDir)
   return [
     part('node', async () => nodeChecks()),
@@ -140,7 +143,7 @@ function allParts({ loaded, configDir, environment, home }: DoctorContext, signa
         : [],
     ),
     ...(loaded.ok ? chatParts(loaded.config, signal) : []),
-    part('security', async () => inShort(await auditChecks({ loaded, configDir, home, wallOf, fix: false }))),
+    part('security', async () => inShort(await audited(context, false, signal))),
   ]
 }
 

@@ -1,8 +1,13 @@
 // The checks of `aetheel doctor` about walls: what holds the turns of guests and webhooks, and those of the owner.
 import type { Check } from '../../base/check.ts'
+import type { WallView } from '../../base/profile.ts'
 import type { Config } from '../../config/index.ts'
 import { findWall } from '../../run/index.ts'
 import { profilesFor } from '../wiring/walls.ts'
+
+/** Which wall stands for whom. */
+export const wallsOf = (config: Config, path: string | undefined, signal: AbortSignal): Promise<readonly WallView[]> =>
+  profilesFor(config, () => config, findWall(config.wall, path, signal)).view()
 
 export async function wallChecks(config: Config, path: string | undefined, signal: AbortSignal): Promise<Check[]> {
   const found = findWall(config.wall, path, signal)
