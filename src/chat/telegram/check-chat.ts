@@ -18,7 +18,8 @@ export async function checkChat(
   if (found.type === 'no' && found.movedTo !== null)
     return checkChat(options, conversationOf({ chat: found.movedTo, topic }), signal)
   if (found.type !== 'ok') return refusalOf(found)
-  if (found.result.type === 'channel') return { type: 'refused', why: 'channels are not supported, only chats and groups' }
+  if (found.result.type === 'channel')
+    return { type: 'refused', why: 'channels are not supported, only chats and groups' }
   if (found.result.type !== 'private') {
     const member = await ask(options, 'getChatMember', { chat_id: chat, user_id: ownId(options) }, signal)
     if (member.type !== 'ok') return refusalOf(member)

@@ -36,7 +36,11 @@ export function troubleOf(error: unknown): Trouble {
   }
   const inner = error instanceof HttpError ? error.error : error
   const message = inner instanceof Error ? inner.message || inner.name : String(inner)
-  return { type: 'passing', afterMs: 0, why: `Telegram could not be reached (${excerpt(withoutAddress(message), 200)})` }
+  return {
+    type: 'passing',
+    afterMs: 0,
+    why: `Telegram could not be reached (${excerpt(withoutAddress(message), 200)})`,
+  }
 }
 
 /** The address of a request contains the token. */

@@ -7,7 +7,11 @@ import { renderMarkdown } from './markdown.ts'
 function shown(markdown: string): string {
   const { text, entities } = renderMarkdown(markdown)
   const cuts = entities.flatMap((one, i) => [
-    { at: one.offset, order: i, mark: `<${one.type}${'url' in one ? ` ${one.url}` : 'language' in one ? ` ${one.language}` : ''}>` },
+    {
+      at: one.offset,
+      order: i,
+      mark: `<${one.type}${'url' in one ? ` ${one.url}` : 'language' in one ? ` ${one.language}` : ''}>`,
+    },
     { at: one.offset + one.length, order: -i - 1, mark: '</>' },
   ])
   return cuts
@@ -37,25 +41,50 @@ test.each([
 })
 
 test('whatever it is: never longer, entities inside the text, nested and never around whitespace', () => {
-  const piece = fc.constantFrom('**', '*', '`', '```', '\n', '\n\n', '- ', '> ', '#', '[a](http://b)', '|', 'x', ' ', '👍', '&amp;', '1. ', '~~', '---', '<', '\\', '![](y)')
+  const piece = fc.constantFrom(
+    '**',
+    '*',
+    '`',
+    '```',
+    '\n',
+    '\n\n',
+    '- ',
+    '> ',
+    '#',
+    '[a](http://b)',
+    '|',
+    'x',
+    ' ',
+    '👍',
+    '&amp;',
+    '1. ',
+    '~~',
+    '---',
+    '<',
+    '\\',
+    '![](y)',
+  )
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 40 }).map(all => all.join('')), markdown => {
-      const { text, entities } = renderMarkdown(markdown)
-      expect(text.length).toBeLessThanOrEqual(markdown.length)
-      expect(text).toBe(text.trim())
-      if (markdown.trim() !== '') expect(text).not.toBe('')
-      let open: number[] = []
-      for (const { offset, length } of entities) {
-        const end = offset + length
-        expect(length).toBeGreaterThan(0)
-        expect(end).toBeLessThanOrEqual(text.length)
-        const inside = text.slice(offset, end)
-        expect(inside).toBe(inside.trim())
-        open = open.filter(one => one > offset)
-        for (const one of open) expect(end).toBeLessThanOrEqual(one)
-        open.push(end)
-      }
-    }),
+    fc.property(
+      fc.array(piece, { maxLength: 40 }).map(all => all.join('')),
+      markdown => {
+        const { text, entities } = renderMarkdown(markdown)
+        expect(text.length).toBeLessThanOrEqual(markdown.length)
+        expect(text).toBe(text.trim())
+        if (markdown.trim() !== '') expect(text).not.toBe('')
+        let open: number[] = []
+        for (const { offset, length } of entities) {
+          const end = offset + length
+          expect(length).toBeGreaterThan(0)
+          expect(end).toBeLessThanOrEqual(text.length)
+          const inside = text.slice(offset, end)
+          expect(inside).toBe(inside.trim())
+          open = open.filter(one => one > offset)
+          for (const one of open) expect(end).toBeLessThanOrEqual(one)
+          open.push(end)
+        }
+      },
+    ),
     { numRuns: 2000 },
   )
 })

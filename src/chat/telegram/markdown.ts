@@ -46,7 +46,8 @@ function createPage(): Page {
       const written = text.slice(offset)
       const length = written.trimEnd().length
       const start = offset + (written.length - written.trimStart().length)
-      if (offset + length > start) entities.push({ ...mark, offset: start, length: offset + length - start } as MessageEntity)
+      if (offset + length > start)
+        entities.push({ ...mark, offset: start, length: offset + length - start } as MessageEntity)
     },
     done() {
       const cut = text.trimEnd()
