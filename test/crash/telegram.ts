@@ -42,7 +42,8 @@ export async function runTelegramCampaign({ kills, seed }: { kills: number; seed
   })()
   const callOffs: (() => void)[] = []
   for (let kill = 0; kill < kills; kill++) {
-    for (const [likely, method, failure] of troubles) if (chance() < likely) callOffs.push(telegram.fail(method, failure))
+    for (const [likely, method, failure] of troubles)
+      if (chance() < likely) callOffs.push(telegram.fail(method, failure))
     const gateway = await stage.start(env)
     await pause(chance() * 1500)
     await gateway.stop('SIGKILL')
