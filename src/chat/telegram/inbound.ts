@@ -64,7 +64,8 @@ export function createInbound(parts: InboundParts): (update: Update, missed: boo
   async function eventOf(all: readonly Message[], from: User, missed: boolean, known: boolean): Promise<NewEvent> {
     const [first] = all as readonly [Message]
     const { original, conversation } = placeOf(first)
-    const id = messageId(original, first.message_id)
+    // With the present id of the chat: a supergroup counts its messages anew.
+    const id = messageId(first.chat.id, first.message_id)
     const prompt = all.map(one => promptOf(one, parts.us())).find(Boolean) ?? ''
     const attachments = known && all.some(hasFiles) ? await parts.fetch(id, all) : []
     const text = prompt === '' && attachments.length > 0 ? `(${nameOf(from)} sent this without text.)` : prompt
@@ -95,7 +96,7 @@ export function createInbound(parts: InboundParts): (update: Update, missed: boo
       return true
     }
     const answer = await parts.accept(event)
-    const id = messageId(original, first.message_id)
+    const id = messageId(first.chat.id, first.message_id)
     if (answer.type === 'accepted' && answer.position > 0) react(first)
     if (answer.type !== 'refused') return true
     // No answer and no confirmation: the next start receives the message again and answers it then.
@@ -128,7 +129,7 @@ export function createInbound(parts: InboundParts): (update: Update, missed: boo
     }
     const place = { ...message, is_topic_message: 'is_topic_message' in message && message.is_topic_message === true }
     const { original, conversation } = placeOf(place as Message)
-    const id = callbackId(original, query)
+    const id = callbackId(message.chat.id, query)
     const answer = await parts.accept({
       ...{ key: keyOf(id), lane: `telegram:${conversation}`, source: 'telegram' },
       what: { kind: 'message', id, text: '/stop', author: { id: String(from.id), name: nameOf(from), owner: false } },

@@ -72,7 +72,11 @@ export function createPolling({ api, clock, emit, identify, connected, handle }:
       try {
         if (!resumed) await identify()
         // The first answer comes at once, and tells that the bot is connected.
-        const updates = await ask(signal, up && open.size === 0 ? pollSeconds : 0)
+        const waits = up && open.size === 0
+        const asked = clock.now()
+        const updates = await ask(signal, waits ? pollSeconds : 0)
+        // A server that does not wait must not be asked without end.
+        if (waits && updates.length === 0 && clock.now() - asked < patienceMs) await clock.sleep(patienceMs, signal)
         tries = 0
         if (!up) connected(resumed)
         up = true

@@ -36,7 +36,13 @@ export async function openServer(state: State, methods: Readonly<Record<string, 
     const before = state.updates.filter(one => Number(one.update_id) < Number(offset))
     for (const one of before) state.updates.splice(state.updates.indexOf(one), 1)
     const until = performance.now() + Number(timeout) * 1000
-    while (state.updates.length === 0 && performance.now() < until && !replaced && !request.destroyed && !offline) {
+    while (
+      state.updates.length === 0 &&
+      performance.now() < until &&
+      !replaced &&
+      !request.socket.destroyed &&
+      !offline
+    ) {
       const { promise, resolve } = Promise.withResolvers<void>()
       waiting.add(resolve)
       const timer = setTimeout(resolve, Math.min(1000, until - performance.now()))
