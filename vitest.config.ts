@@ -23,6 +23,8 @@ export const long = [
   'paused',
   'pipes',
   'service',
+  'telegram',
+  'telegram-delivery',
 ].map(name => `test/scenarios/${name}.test.ts`)
 
 class SlowFirst extends BaseSequencer {

@@ -11,7 +11,7 @@ const fast = { CLAUDE_STAND_IN_STEP_MS: '1' }
 test('a long answer comes in pieces that Telegram takes, in order, the first as the reply; a very long one is a file', async () => {
   await using stage = await openStage()
   const { telegram } = stage
-  await stage.start(fast)
+  await stage.start({ ...fast, TELEGRAM_FILE_OVER: '15000' })
   const alone = telegram.alone(telegram.ada)
   const said = telegram.say(telegram.ada, alone, '[[long:2000]]')
   await telegram.until(() => telegram.finals(alone).length >= 3, 20_000)
@@ -19,7 +19,7 @@ test('a long answer comes in pieces that Telegram takes, in order, the first as 
   expect(pieces.map(({ replyTo }) => replyTo)).toEqual([said.id, ...pieces.slice(1).map(() => null)])
   const words = pieces.map(({ text }) => text.trim()).join(' ')
   expect(words.split(/\s+/)).toHaveLength(2000)
-  telegram.say(telegram.ada, alone, '[[long:9000]]')
+  telegram.say(telegram.ada, alone, '[[long:2500]]')
   const file = await telegram.until(() => telegram.finals(alone).find(({ kind }) => kind === 'document'), 20_000)
   expect(file.file?.name).toBe('answer.md')
 }, 60_000)

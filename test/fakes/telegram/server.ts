@@ -74,7 +74,7 @@ export async function openServer(state: State, methods: Readonly<Record<string, 
     const planned = failures.find(one => one.method === rest && one.left > 0)
     try {
       const { payload, files } = await read(request)
-      seen.push({ method: rest, payload, at: Date.now() })
+      seen.push({ method: rest, payload, at: performance.now() })
       if (planned) planned.left--
       if (planned && !planned.failure.storeFirst) return fail(planned.failure, request, reply)
       const result = await run(rest, payload, files, request)

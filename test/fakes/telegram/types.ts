@@ -68,6 +68,7 @@ export interface Failure {
 export interface RequestSeen {
   readonly method: string
   readonly payload: Readonly<Record<string, unknown>>
+  /** By `performance.now()`. */
   readonly at: number
 }
 
