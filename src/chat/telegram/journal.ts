@@ -11,12 +11,14 @@ export interface Journal {
   /** The message that this key was posted as; null: none that we know of. */
   find(chat: number, key: string): number | null
   open(chat: number): OpenPost | null
-  begin(chat: number, key: string): void
+  /** `about`: the message it answers, which is older; 0: none. */
+  begin(chat: number, key: string, about: number): void
   exists(chat: number, key: string, message: number): void
   /** It was not posted. */
   failed(chat: number, key: string): void
-  isOurs(chat: number, message: number): boolean
-  /** A message with this id exists. */
+  /** Whether we know whose message has this id, in this chat or in one that shares its counter. */
+  isKnown(chat: number, message: number): boolean
+  /** Somebody's message has this id. */
   seen(chat: number, message: number): void
 }
 
@@ -27,19 +29,25 @@ interface Record {
 }
 
 const mostOwn = 60
+const mostSeen = 500
 
 export function openJournal(memory: ChatMemory): Journal {
   const nameOf = (chat: number) => `posts:${chat}`
   const load = (chat: number): Record => JSON.parse(memory.get(nameOf(chat)) ?? '{"own":[],"open":null}') as Record
   const store = (chat: number, { own, open }: Record) =>
     memory.put(nameOf(chat), JSON.stringify({ own: own.slice(-mostOwn), open }))
-  /** The highest id we know. A supergroup counts its own messages; all other chats of the bot share one counter. */
-  const newest = new Map<string, number>()
+  /** A supergroup counts its own messages; all other chats of the bot share one counter. */
   const counterOf = (chat: number) => (isSupergroup(chat) ? String(chat) : 'shared')
+  const recent = new Map<string, Set<number>>()
+  const newestName = (counter: string) => `newest:${counter}`
+  const newest = (counter: string) => Number(memory.get(newestName(counter)) ?? 0)
 
   const seen = (chat: number, message: number) => {
     const counter = counterOf(chat)
-    if (message > (newest.get(counter) ?? 0)) newest.set(counter, message)
+    const ids = recent.get(counter) ?? new Set()
+    recent.set(counter, ids.add(message))
+    if (ids.size > mostSeen) ids.delete(ids.values().next().value ?? 0)
+    if (message > newest(counter)) memory.put(newestName(counter), String(message))
   }
 
   return {
@@ -49,9 +57,9 @@ export function openJournal(memory: ChatMemory): Journal {
       return message ?? null
     },
     open: chat => load(chat).open,
-    begin(chat, key) {
+    begin(chat, key, about) {
       const { own } = load(chat)
-      const after = Math.max(newest.get(counterOf(chat)) ?? 0, ...own.map(([message]) => message))
+      const after = Math.max(newest(counterOf(chat)), about, ...own.map(([message]) => message))
       store(chat, { own, open: { key, after } })
     },
     exists(chat, key, message) {
@@ -64,7 +72,8 @@ export function openJournal(memory: ChatMemory): Journal {
       const { own, open } = load(chat)
       if (open?.key === key) store(chat, { own, open: null })
     },
-    isOurs: (chat, message) => load(chat).own.some(([id]) => id === message),
+    isKnown: (chat, message) =>
+      load(chat).own.some(([id]) => id === message) || recent.get(counterOf(chat))?.has(message) === true,
   }
 }
 

@@ -29,6 +29,8 @@ const farewellMs = 1000
 
 export function createPolling({ api, clock, emit, identify, connected, handle }: PollingParts) {
   const open = new Map<number, Promise<void>>()
+  /** Handled, but not confirmed because an earlier one is not: they come again. */
+  const handled = new Set<number>()
   let next = 0
   let given = false
   /** Older messages were written while nobody listened. */
@@ -40,17 +42,23 @@ export function createPolling({ api, clock, emit, identify, connected, handle }:
 
   function receive(update: Update): void {
     const { update_id: id } = update
-    if (open.has(id)) return
+    if (open.has(id) || handled.has(id)) return
     const at = (update.message?.date ?? 0) * 1000
     const work = handle(update, at !== 0 && at < since).then(done => {
-      if (done) open.delete(id)
-      else given = true
+      given ||= !done
+      if (!done) return
+      open.delete(id)
+      handled.add(id)
     })
     open.set(id, work)
   }
 
   /** Everything before the first unhandled update is confirmed by asking for that one. */
-  const confirmed = (highest: number) => Math.min(highest + 1, ...open.keys())
+  const confirmed = (highest: number) => {
+    const first = Math.min(highest + 1, ...open.keys())
+    for (const id of handled) if (id < first) handled.delete(id)
+    return first
+  }
 
   async function lost(error: unknown, tries: number, signal: AbortSignal): Promise<void> {
     const trouble = troubleOf(error)

@@ -137,15 +137,18 @@ export function createSending(parts: SendingParts): Sending {
     const { chat } = target
     const { text, files } = await bodyOf(message, parts.readFile)
     const claim = kind === 'final' && about !== null ? answers.claim(about, key) : { first: false, draft: null }
+    // Ids of a group that has moved say nothing about the present one.
+    const hint = about !== null && readMessageId(about)?.chat === chat ? about : null
     const replied = kind === 'notice' || claim.first ? about : null
     let id = 0
     if (text !== '') {
       const draft = claim.draft && about !== null ? await replaceDraft(chat, about, claim.draft, text) : null
-      id = draft ?? (await poster.create(chat, key, () => sendText(target, replied, text), signal))
+      id =
+        draft ?? (await poster.create({ chat, key, about: hint, send: () => sendText(target, replied, text) }, signal))
     }
     for (const [i, file] of files.entries()) {
       const send = () => sendFile(target, text === '' && i === 0 ? replied : null, file, signal)
-      id = await poster.create(chat, `${key}#file-${i}`, send, signal)
+      id = await poster.create({ chat, key: `${key}#file-${i}`, about: hint, send }, signal)
     }
     return id
   }
@@ -226,7 +229,7 @@ export function createSending(parts: SendingParts): Sending {
       // Stored before it is posted: otherwise a kill in between would leave an unknown draft.
       answers.drafted(about, note)
       const send = () => sendText(target, about, content, { reply_markup: stopButton, disable_notification: true })
-      const id = await poster.create(chat, key, send, new AbortController().signal)
+      const id = await poster.create({ chat, key, about, send }, new AbortController().signal)
       answers.drafted(about, { ...note, id: String(id) })
     },
   }
