@@ -81,7 +81,7 @@ test.each<[string, Failure]>([
     telegram.fail('sendMessage', failure)
     telegram.say(telegram.ada, alone, '[[say:Done.]]')
     await telegram.until(() => telegram.requests('sendMessage').length > 0)
-  // Where chats share a counter, ids of others lie between.
+    // Where chats share a counter, ids of others lie between.
     for (let i = 0; i < 3; i++) telegram.say(bob, telegram.alone(bob), 'hello?')
     await stage.answer(alone, 'Done.', 20_000)
     telegram.say(telegram.ada, alone, '[[say:Next.]]')
