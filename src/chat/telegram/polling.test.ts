@@ -1,12 +1,17 @@
 // Nothing is confirmed to Telegram that is not handled.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Update } from 'grammy/types'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openTelegram } from '../../../test/fakes/telegram/index.ts'
-import { systemClock } from '../../app/system-clock.ts'
 import { ChatUnusable } from '../../base/chat.ts'
+import type { Clock } from '../../base/time.ts'
 import { createApi } from './api.ts'
 import { createPolling } from './polling.ts'
 
+const clock: Clock = {
+  now: Date.now,
+  sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),
+}
 let telegram: Awaited<ReturnType<typeof openTelegram>>
 const stop = { now: new AbortController() }
 beforeEach(async () => {
@@ -21,7 +26,7 @@ afterEach(async () => {
 function listen(handle: (update: Update, missed: boolean) => Promise<boolean>) {
   const api = createApi({ enabled: true, botToken: telegram.token, api: telegram.url, fileOver: 20_000 })
   const polling = createPolling({
-    ...{ api, clock: systemClock, emit: () => undefined, handle },
+    ...{ api, clock, emit: () => undefined, handle },
     identify: async () => undefined,
     connected: () => undefined,
   })
@@ -79,7 +84,7 @@ test('a token that is refused is said so', async () => {
   telegram.changeToken('1:AAanother-token')
   const api = createApi({ enabled: true, botToken: '1:AAthis-one-is-old', api: telegram.url, fileOver: 20_000 })
   const polling = createPolling({
-    ...{ api, clock: systemClock, emit: () => undefined, handle: async () => true },
+    ...{ api, clock, emit: () => undefined, handle: async () => true },
     identify: async () => void (await api.getMe()),
     connected: () => undefined,
   })
