@@ -58,6 +58,13 @@ export default {
       to: { path: 'node_modules/@discordjs/' },
     },
     {
+      name: 'telegram-stays-in-its-adapter',
+      comment: 'Its library is loaded when Telegram is on, and nobody else may pull it in.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/chat/telegram/' },
+      to: { path: 'node_modules/(grammy|@grammyjs)/' },
+    },
+    {
       name: 'no-drawers',
       comment: 'A name says what it is.',
       severity: 'error',

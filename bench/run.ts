@@ -1,4 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth guard sse overview search discord backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth guard sse overview search discord telegram backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -16,6 +16,7 @@ import { overviewFigures } from './overview.ts'
 import { searchFigures } from './search.ts'
 import { sseFigures } from './sse.ts'
 import { startFigures } from './start.ts'
+import { telegramFigures } from './telegram.ts'
 
 const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   start: startFigures,
@@ -29,6 +30,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   sse: sseFigures,
   overview: overviewFigures,
   discord: discordFigures,
+  telegram: telegramFigures,
   search: searchFigures,
 }
 /** Takes minutes and needs the real CLIs, so it runs only when named or with --write. It has its own table. */

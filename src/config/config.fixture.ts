@@ -54,7 +54,7 @@ export function configFixture({ beforeEach, afterEach }: Hooks): ConfigFixture {
   }
 }
 
-/** A valid text for this option that differs from its default; except for `discord.enabled`, which would need a token. */
+/** A valid text for this option that differs from its default; except for the chats, which would need a token. */
 export const sampleFor = (key: string): string => samples[key] ?? '7'
 
 const samples: Readonly<Record<string, string>> = {
@@ -73,6 +73,9 @@ const samples: Readonly<Record<string, string>> = {
   'discord.file_over': '5000',
   'discord.catchup_max_age': '12h',
   'discord.api': 'http://127.0.0.1:9/api',
+  'telegram.enabled': 'no',
+  'telegram.file_over': '5000',
+  'telegram.api': 'http://127.0.0.1:9',
   'queue.collect': 'on',
   'agent.env': 'PATH',
   'agent.fallback': 'codex,gemini',

@@ -37,6 +37,7 @@ test('without any settings the defaults are used', async () => {
       ...{ enabled: false, botToken: null, messageContent: true, threads: 'off', fileOver: 12_000 },
       ...{ catchupMaxAge: 86_400_000, api: 'https://discord.com/api' },
     },
+    telegram: { enabled: false, botToken: null, fileOver: 20_000, api: 'https://api.telegram.org' },
     owner: { users: [] },
     gate: { users: [], roles: [], channels: [], guilds: [], rateLimit: 20 },
     heartbeat: { enabled: true, silent: false, defaultChannel: null },
