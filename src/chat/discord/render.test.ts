@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { worseThanLinear } from '../../../test/harness/growth.ts'
-import { beginningOf, draftOf, limits, nonceOf, withoutFileLinks } from './render.ts'
+import { withoutFileLinks } from '../shorten.ts'
+import { beginningOf, draftOf, limits, nonceOf } from './render.ts'
 
 const markdown = fc
   .array(fc.constantFrom('word ', '\n', '\n\n', '```ts\n', '```\n', '~~~\n', '    code', '🙂', 'x'.repeat(300)), {

@@ -1,18 +1,26 @@
-// Live drafts: the answer so far, edited at Discord's pace, one edit at a time. Drafts may be lost.
-import type { Outgoing } from '../../base/chat.ts'
-import type { Place } from '../../base/event.ts'
-import type { Clock } from '../../base/time.ts'
-import { troubleOf } from './errors.ts'
-import { draftOf } from './render.ts'
+// Live drafts: the answer so far, edited at the platform's pace, one edit at a time. Drafts may be lost.
+import type { Outgoing } from '../base/chat.ts'
+import type { Place } from '../base/event.ts'
+import type { Clock } from '../base/time.ts'
 
-/** Discord does not publish its limits for edits; this pace works in practice. */
-export const editEveryMs = 1200
 const lookEveryMs = 200
+
+export interface Doing {
+  readonly text: string
+  /** What the agent is doing; null: only writing. */
+  readonly label: string | null
+  readonly steps: number
+}
 
 export interface DraftParts {
   readonly clock: Clock
+  readonly editEveryMs: number
+  /** What is shown. Blank: nothing yet. */
+  render(doing: Doing): string
   /** Sets the text of the draft that answers `about`. */
-  write(place: Place, about: string, key: string, content: string): Promise<void>
+  write(place: Place, about: string, key: string, content: string, doing: Doing): Promise<void>
+  /** Whether the draft can go on after this error, and how much later. */
+  troubleOf(error: unknown): { readonly type: string; readonly why: string; readonly afterMs?: number }
   /** True while the draft would end up between the pieces of an earlier answer. */
   held(place: Place, about: string): boolean
   lost(place: Place, why: string): void
@@ -36,7 +44,8 @@ interface Draft {
   busy: boolean
 }
 
-export function createDrafts({ clock, write, held, lost }: DraftParts): Drafts {
+export function createDrafts(parts: DraftParts): Drafts {
+  const { clock, editEveryMs, render, write, held, lost, troubleOf } = parts
   const drafts = new Map<string, Draft>()
 
   const blank = (): Draft => ({
@@ -48,20 +57,20 @@ export function createDrafts({ clock, write, held, lost }: DraftParts): Drafts {
   async function keepShowing(draft: Draft, place: Place, about: string, key: string, signal: AbortSignal) {
     draft.busy = true
     while (!draft.over && !signal.aborted) {
-      const content = draftOf(draft)
+      const content = render(draft)
       if (content === '' || content === draft.shown) break
       if (held(place, about)) {
         await clock.sleep(lookEveryMs, signal)
         continue
       }
       let pause = editEveryMs
-      draft.writing = write(place, about, key, content).then(
+      draft.writing = write(place, about, key, content, draft).then(
         () => {
           draft.shown = content
         },
         error => {
           const trouble = troubleOf(error)
-          if (trouble.type === 'passing') pause = Math.max(editEveryMs, trouble.afterMs)
+          if (trouble.type === 'passing') pause = Math.max(editEveryMs, trouble.afterMs ?? 0)
           else draft.over = true
           lost(place, trouble.why)
         },
@@ -80,7 +89,7 @@ export function createDrafts({ clock, write, held, lost }: DraftParts): Drafts {
       draft.text = text
       if (action?.phase === 'started') draft.steps++
       if (action) draft.label = action.phase === 'started' ? action.label : null
-      if (!draft.busy && draftOf(draft) !== '') void keepShowing(draft, place, about, key, signal)
+      if (!draft.busy && render(draft) !== '') void keepShowing(draft, place, about, key, signal)
     },
     async finish(about) {
       const draft = drafts.get(about)

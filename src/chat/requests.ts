@@ -1,9 +1,14 @@
-// Requests with Node's own HTTP client: the library's would take fifteen megabytes more.
+// Requests with Node's own HTTP client: undici would take fifteen megabytes more.
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest, STATUS_CODES } from 'node:http'
 import { Agent as SecureAgent, request as secureRequest } from 'node:https'
-import type { ResponseLike } from '@discordjs/rest'
 
-/** As the library passes it. */
+/** The part of `Response` that clients use. The body can be read once, in one of these ways. */
+export type Answer = Pick<
+  Response,
+  'arrayBuffer' | 'bodyUsed' | 'headers' | 'json' | 'ok' | 'status' | 'statusText' | 'text'
+> & { readonly body: IncomingMessage }
+
+/** As a library passes it. */
 export interface Init {
   readonly method?: string | undefined
   readonly headers?: unknown
@@ -14,7 +19,7 @@ export interface Init {
 /** A request without any data for this long is dead. A slow one with data may take longer, such as a large upload. */
 const silenceMs = 15_000
 
-export function createRequests(timeout = silenceMs): (url: string, init: Init) => Promise<ResponseLike> {
+export function createRequests(timeout = silenceMs): (url: string, init: Init) => Promise<Answer> {
   const keep = { keepAlive: true, keepAliveMsecs: 30_000 }
   const agents = { 'http:': new PlainAgent(keep), 'https:': new SecureAgent(keep) }
 
@@ -49,13 +54,14 @@ class StaleConnection extends Error {}
 async function encoded(body: unknown): Promise<{ bytes: Uint8Array; type: Record<string, string> }> {
   if (body === null || body === undefined) return { bytes: new Uint8Array(), type: {} }
   if (typeof body === 'string') return { bytes: Buffer.from(body), type: {} }
+  if (body instanceof Uint8Array) return { bytes: body, type: {} }
   // Files are rare, so Response may encode the form.
   const form = new Response(body as FormData)
   const type = form.headers.get('content-type') ?? 'application/octet-stream'
   return { bytes: new Uint8Array(await form.arrayBuffer()), type: { 'content-type': type } }
 }
 
-function responseOf(answer: IncomingMessage): ResponseLike {
+function responseOf(answer: IncomingMessage): Answer {
   const status = answer.statusCode ?? 0
   const headerOf = (name: string) => {
     const value = answer.headers[name.toLowerCase()]
@@ -67,7 +73,7 @@ function responseOf(answer: IncomingMessage): ResponseLike {
     return Buffer.concat(chunks)
   }
   const text = async () => (await buffer()).toString('utf8')
-  // The library does not read these bodies; unread, they would block the connection.
+  // Nobody reads these bodies; unread, they would block the connection.
   if (status === 204 || status === 429 || status >= 500) answer.resume()
   return {
     body: answer,
@@ -78,7 +84,7 @@ function responseOf(answer: IncomingMessage): ResponseLike {
     text,
     json: async () => JSON.parse(await text()) as unknown,
     arrayBuffer: async () => new Uint8Array(await buffer()).buffer,
-    // The library only reads headers by name.
+    // Headers are only read by name.
     headers: { get: headerOf, has: (name: string) => headerOf(name) !== null } as unknown as Headers,
-  } as ResponseLike
+  } as Answer
 }

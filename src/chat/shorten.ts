@@ -1,0 +1,53 @@
+// Parts of texts that are too long for a platform, and links that do not work there.
+import { type Fence, fenceAfter } from '../base/fence.ts'
+
+/** Links to workspace files do not work in a chat; the files are attached instead. */
+export function withoutFileLinks(text: string, files: readonly string[]): string {
+  if (files.length === 0) return text
+  return text.replace(/!?\[([^[\]\n]*)\]\(([^()\n]+)\)/g, (link, label: string, between: string) => {
+    const path = files.find(file => isSamePath(file, between.trim().replace(/^<|>$/g, '')))
+    return path === undefined ? link : label.trim() || (path.split('/').at(-1) ?? path)
+  })
+}
+
+function isSamePath(file: string, target: string): boolean {
+  const given = target.replace(/^\.\//, '')
+  try {
+    return given === file || decodeURIComponent(given) === file
+  } catch {
+    return false // A stray % is no encoding.
+  }
+}
+
+/** The end of a text within this many characters, with its code blocks opened and closed again. */
+export function endOf(text: string, room: number): string {
+  if (text.length <= room - closing.length) return closed(text)
+  const from = text.length - room + 80
+  const line = text.indexOf('\n', from)
+  const cut = line >= 0 && line < from + room / 2 ? line + 1 : from
+  const open = openFence(text.slice(0, cut))
+  const tail = text.slice(/[\uDC00-\uDFFF]/.test(text.charAt(cut)) ? cut + 1 : cut)
+  return closed(`…\n${open === null ? '' : `${open.line.slice(0, 30)}\n`}${tail}`)
+}
+
+/** The beginning of a text, likewise. */
+export function shortened(text: string, room: number): string {
+  if (text.length <= room - closing.length) return closed(text)
+  const piece = whole(text.slice(0, room - 10))
+  const at = ['\n\n', '\n', ' '].map(gap => piece.lastIndexOf(gap)).find(found => found > room / 2)
+  return `${closed(piece.slice(0, at ?? piece.length).trimEnd())}\n…`
+}
+
+/** Drops half a surrogate pair at the end. */
+const whole = (text: string): string => (/[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text)
+
+const closing = '\n```'
+
+function closed(text: string): string {
+  const open = openFence(text)
+  return open === null ? text : `${text}\n${open.marks}`
+}
+
+/** The code block that is open at the end of the text. */
+const openFence = (text: string): Fence | null =>
+  text.split('\n').reduce<Fence | null>((open, line) => fenceAfter(line, open), null)
