@@ -1,6 +1,15 @@
 // Admits events to the lanes. Each received event is accepted, recognized as a duplicate, or refused with a reason.
 import { errorText } from '../base/error-text.ts'
-import type { Accepted, Changed, Duplicate, EventSink, NewEvent, RefusalReason, Refused } from '../base/event.ts'
+import {
+  type Accepted,
+  type Changed,
+  type Duplicate,
+  type EventSink,
+  type NewEvent,
+  principalOf,
+  type RefusalReason,
+  type Refused,
+} from '../base/event.ts'
 import type { FollowUp, Lanes } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Budget } from './budget.ts'
@@ -94,7 +103,8 @@ export function openIntake({
     const { lane, key, what, replyTo: place } = event
     try {
       if (await inbox.knows(key)) return { type: 'duplicate', id: 0 }
-      const text = await parsed.answer({ lane, author: what.author, place, key })
+      const author = { ...what.author, id: principalOf(event).person ?? what.author.id }
+      const text = await parsed.answer({ lane, author, place, key })
       const command: NewEvent = { ...event, what: { ...what, kind: 'command' } }
       const stored = await inbox.file(lane, key, command, deliveries(command, text))
       emit({ type: 'command-answered', source: event.source, lane })
