@@ -29,6 +29,7 @@ import { createChats } from './wiring/chats.ts'
 import { createIntakeWiring } from './wiring/intake.ts'
 import { createMemoryWiring } from './wiring/memory.ts'
 import { openOverview } from './wiring/overview.ts'
+import { placeObjection } from './wiring/place-objection.ts'
 import { createQueues } from './wiring/queues.ts'
 import { createReplies } from './wiring/replies.ts'
 import { createStores } from './wiring/stores.ts'
@@ -145,7 +146,10 @@ export async function buildGateway(parts: BuildParts) {
   const { toolServer, equipment } = createToolWiring({
     live,
     emit,
-    messages: createUnprompted({ chats, attached, outbox }),
+    messages: {
+      ...createUnprompted({ chats, attached, outbox }),
+      objection: place => placeObjection(live.current(), place),
+    },
     jobs: triggers.jobs,
     memory: memoryWiring.memory,
     facts: memoryWiring.brain,

@@ -14,7 +14,16 @@ export interface ChatModule<Config> {
   open(config: Config, context: ChatContext): Promise<ChatAdapter>
   /** Checks the configured account with the platform without connecting, also while the chat is off. */
   probe(config: Config, signal: AbortSignal): Promise<ChatProbe>
+  /** Whether the bot can write to this conversation. Asks the platform without connecting, and sends nothing. */
+  checkPlace(config: Config, conversation: string, signal: AbortSignal): Promise<PlaceCheck>
 }
+
+export type PlaceCheck =
+  | { readonly type: 'writable' }
+  /** It does not exist, or the bot may not write there. `why` is a clause without a full stop. */
+  | { readonly type: 'refused'; readonly why: string }
+  /** The platform does not answer now. */
+  | { readonly type: 'unknown'; readonly why: string }
 
 export interface ChatProbe {
   readonly type: 'good' | 'bad-token' | 'unreachable'

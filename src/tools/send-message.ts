@@ -7,11 +7,13 @@ import { createIdempotencyKeys, done, refused, tool } from './tool.ts'
 export interface MessageSender {
   /** A place as people write it (`discord:123`). Null if there is none of that name. */
   placeNamed(channel: string): Place | null
+  /** Why nothing can be sent there; null: it can. */
+  objection(place: Place): Promise<string | null>
   /** Stores it in the outbox. Resolves once it is on disk, with the files that cannot be sent. A known key is not sent again. */
   say(key: string, place: Place, text: string, files: readonly string[]): Promise<{ readonly left: readonly string[] }>
 }
 
-export function messageTools({ placeNamed, say }: MessageSender): readonly Tool[] {
+export function messageTools({ placeNamed, objection, say }: MessageSender): readonly Tool[] {
   const idempotencyKey = createIdempotencyKeys()
 
   const placeFor = (channel: string | undefined, { place, principal }: Caller): Place | string => {
@@ -37,6 +39,8 @@ export function messageTools({ placeNamed, say }: MessageSender): readonly Tool[
       async call({ text, channel, files = [] }, caller) {
         const place = placeFor(channel, caller)
         if (typeof place === 'string') return refused(place)
+        const why = channel === undefined ? null : await objection(place)
+        if (why !== null) return refused(`${why} Nothing was sent.`)
         const key = interimKey(caller.key, idempotencyKey(caller, place.chat, place.conversation, text, ...files))
         const { left } = await say(key, place, text, files)
         if (left.length === 0) return done('On its way.')

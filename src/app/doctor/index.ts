@@ -22,6 +22,7 @@ import type { Finding } from '../../ui/index.ts'
 import { findGateway, workspaceOf } from '../running-gateway.ts'
 import { systemClock as clock } from '../system-clock.ts'
 import { chatNames, remoteChatsOn } from '../wiring/chat-names.ts'
+import { checkPlace } from '../wiring/place-objection.ts'
 import { type FoundBackends, findBackends } from './backends.ts'
 import { askOnce, questionTo } from './live-turn.ts'
 import {
@@ -116,6 +117,7 @@ function lookAround({ loaded, configDir, environment }: DoctorContext, signal: A
             defaultChannel: loaded.config.heartbeat.defaultChannel,
             heartbeat: loaded.config.heartbeat,
             chats: chatNames(loaded.config),
+            check: place => checkPlace(loaded.config, place, signal),
           })
         : [],
     ),

@@ -1,5 +1,6 @@
 // The Discord module. Its libraries are large, so they are loaded only when the chat is opened.
 import type { ChatModule } from '../../base/chat-module.ts'
+import { checkChannel } from './check-channel.ts'
 import type { DiscordOptions } from './options.ts'
 import { probeDiscord } from './probe.ts'
 
@@ -11,4 +12,5 @@ export const discord: ChatModule<{ readonly discord: DiscordOptions }> = {
     return openDiscord(options, context)
   },
   probe: ({ discord: options }, signal) => probeDiscord(options, signal),
+  checkPlace: ({ discord: options }, conversation, signal) => checkChannel(options, conversation, signal),
 }
