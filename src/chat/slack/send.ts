@@ -1,0 +1,248 @@
+// Sends deliveries and drafts to Slack: as a new message, by editing one of ours, or to one person alone.
+import type { Outgoing, Posted } from '../../base/chat.ts'
+import type { Place } from '../../base/event.ts'
+import { createSerial } from '../../base/serial.ts'
+import type { Answers } from '../answers.ts'
+import type { Doing, Drafts } from '../drafts.ts'
+import { withoutFileLinks } from '../shorten.ts'
+import { postedOf, SlackError, type Trouble, troubleOf } from './errors.ts'
+import { isSlacks } from './hosts.ts'
+import { targetOf } from './message.ts'
+import type { OutgoingFile, Poster, Target } from './poster.ts'
+import type { Questions } from './questions.ts'
+import { beginningOf, type Content, contentOf, draftContent, limits } from './render.ts'
+import type { Streams } from './streams.ts'
+import type { Web } from './web.ts'
+
+/** A draft of ours. It may exist on Slack even if its timestamp is unknown. */
+export interface DraftNote {
+  readonly conversation: string
+  /** The key it was posted with; null: it is a stream, which has none. */
+  readonly key: string | null
+  readonly after: string
+  readonly ts: string | null
+}
+
+export interface SendingParts {
+  readonly web: Web
+  readonly api: string
+  readonly answers: Answers<DraftNote>
+  readonly questions: Questions
+  readonly poster: Poster
+  readonly streams: Streams
+  /** A workspace file; null: it no longer exists, or may not be sent. */
+  readFile(path: string): Promise<Uint8Array | null>
+  /** It has been sent: it would not be sent again even if we were killed now. */
+  sent(deliveryKey: string): void
+  refusedToken(): void
+  /** The time now, as a message's. */
+  now(): string
+}
+
+export interface Sending {
+  post(place: Place, message: Outgoing, drafts: Drafts, signal: AbortSignal): Promise<Posted>
+  writeDraft(place: Place, about: string, key: string, doing: Doing): Promise<void>
+  /** Removes drafts whose answer was posted elsewhere. Failures are left for the next time. */
+  removeLeftDrafts(): Promise<void>
+  /** Answers a command or button in its place; false: that is not possible (any more). */
+  respond(id: string, content: Content): Promise<boolean>
+}
+
+const mostFiles = 10
+
+export function createSending(parts: SendingParts): Sending {
+  const { web, answers, questions, poster, streams } = parts
+  /** Set after an invalid token: nothing more is sent. */
+  let dead: Trouble | null = null
+  const inOrder = createSerial()
+
+  async function respond(id: string, { text, blocks }: Content): Promise<boolean> {
+    const asked = questions.find(id)
+    if (asked === null || !isSlacks(asked.url, parts.api) || !questions.use(id)) return false
+    const type = { response_type: asked.privately ? 'ephemeral' : 'in_channel', replace_original: false }
+    for (const shown of [
+      { text, blocks },
+      { text, mrkdwn: false },
+    ]) {
+      const answer = await web.request(asked.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ ...type, ...shown }),
+      })
+      if (answer.status === 429 || answer.status >= 500) throw new SlackError('unavailable', answer.status)
+      await answer.text()
+      if (answer.ok) return true
+      // Blocks that are refused are a 400; an address that has expired is not.
+      if (answer.status !== 400) return false
+    }
+    return false
+  }
+
+  async function privately({ channel, thread }: Target, user: string, { text, blocks }: Content): Promise<void> {
+    await web.call('chat.postEphemeral', { channel, thread_ts: thread, user, text, blocks })
+  }
+
+  const timestampOf = async ({ conversation, key, after, ts }: DraftNote): Promise<string | null> => {
+    if (ts !== null) return ts
+    const target = targetOf(conversation)
+    return key === null ? poster.findStream(target, after) : poster.find(target, key)
+  }
+
+  /** After a kill, a draft may exist whose timestamp was not stored. */
+  async function knownDraft(about: string): Promise<DraftNote | null> {
+    const draft = answers.draftOf(about)
+    const ts = draft && (await timestampOf(draft))
+    if (draft === null || ts === draft.ts) return draft
+    answers.drafted(about, { ...draft, ts })
+    return { ...draft, ts }
+  }
+
+  /** Turns the draft into the answer. Null: there is no draft, or it cannot be edited and must be removed. */
+  async function replaceDraft(draft: DraftNote, message: Outgoing, about: string, content: Content) {
+    // During an outage, the answer does not wait to find out whether the draft exists.
+    const ts = await timestampOf(draft).catch(() => null)
+    const target = targetOf(draft.conversation)
+    if (ts !== null) {
+      if (draft.key === null) await streams.stop(target, ts)
+      if (await unlessRefused(poster.update(target, ts, message.key, about, content))) return ts
+    }
+    answers.leaveDraft(about)
+    return null
+  }
+
+  async function deliver(place: Place, message: Outgoing, content: Content, signal: AbortSignal): Promise<string> {
+    const { about, key, kind } = message
+    const target = targetOf(place.conversation)
+    const asked = about === null ? null : questions.find(about)
+    if (about !== null && asked !== null) {
+      if (await respond(about, content)) return about
+      if (asked.privately) {
+        await privately(target, asked.user, content)
+        return about
+      }
+    }
+    const author = kind === 'notice' && about !== null ? questions.privateFor(about) : null
+    if (about !== null && author !== null) {
+      await privately(target, author, content)
+      return about
+    }
+    const claim = kind === 'final' && about !== null ? answers.claim(about, key) : { first: false, draft: null }
+    const replaced = claim.draft && about !== null ? await replaceDraft(claim.draft, message, about, content) : null
+    return replaced ?? poster.create(target, key, about, content, signal)
+  }
+
+  /** After the text, so that an answer never waits for its files. */
+  async function deliverFiles(place: Place, message: Outgoing, files: readonly OutgoingFile[], signal: AbortSignal) {
+    const target = targetOf(place.conversation)
+    try {
+      await poster.share(target, message.key, message.about, files, signal)
+    } catch (error) {
+      const trouble = troubleOf(error)
+      if (trouble.type !== 'refused') throw error
+      const names = files.map(({ name }) => name).join(', ')
+      await poster.create(
+        target,
+        `${message.key}#unsent`,
+        message.about,
+        contentOf(`_Not sent: ${names} (${trouble.why})_`),
+      )
+    }
+  }
+
+  async function removeDraft(about: string, draft: DraftNote): Promise<void> {
+    const ts = await timestampOf(draft)
+    const target = targetOf(draft.conversation)
+    if (ts !== null) {
+      if (draft.key === null) await streams.stop(target, ts)
+      const gone = await unlessRefused(web.call('chat.delete', { channel: target.channel, ts }))
+      if (!gone) await unlessRefused(poster.update(target, ts, `${about}#left`, about, contentOf('…')))
+    }
+    answers.removed(about)
+  }
+
+  const removeLeftDrafts = () =>
+    inOrder(async () => {
+      // Temporary problems: the draft stays on the list.
+      for (const { about, draft } of dead ? [] : answers.left()) await removeDraft(about, draft).catch(() => undefined)
+    })
+
+  return {
+    removeLeftDrafts,
+    respond,
+
+    async post(place, message, drafts, signal) {
+      if (dead) return postedOf(dead)
+      const { kind, about, key } = message
+      try {
+        if (kind === 'final' && about !== null) await drafts.finish(about)
+        signal.throwIfAborted()
+        const { text, files } = await bodyOf(message, parts.readFile)
+        const id = text === '' && files.length > 0 ? '' : await deliver(place, message, contentOf(text), signal)
+        if (files.length > 0) await deliverFiles(place, message, files, signal)
+        parts.sent(key)
+        if (kind === 'final') void removeLeftDrafts()
+        return { type: 'posted', ref: { place, id } }
+      } catch (error) {
+        const trouble = troubleOf(error)
+        if (trouble.type === 'token') {
+          dead = trouble
+          parts.refusedToken()
+        }
+        if (trouble.type === 'refused' && kind === 'final' && about !== null) {
+          answers.leaveDraft(about)
+          void removeLeftDrafts()
+        }
+        return postedOf(trouble)
+      }
+    },
+
+    async writeDraft({ conversation }, about, key, doing) {
+      // A command is answered in its place, once.
+      if (dead || questions.find(about) !== null) return
+      const target = targetOf(conversation)
+      const there = await knownDraft(about)
+      if (streams.canShow(target) && (there === null || there.key === null)) {
+        // Until there is text, the status says what is going on.
+        if (doing.text.trim() === '') return streams.status(target, doing)
+        const note = there ?? { conversation, key: null, after: parts.now(), ts: null }
+        answers.drafted(about, note)
+        const ts = await streams.show(target, note.ts, doing)
+        if (ts !== null) return answers.drafted(about, { ...note, ts })
+      }
+      const content = draftContent(doing, conversation)
+      const known = answers.draftOf(about)
+      if (known !== null && known.ts !== null) return poster.update(target, known.ts, key, about, content)
+      const draft = { conversation, key, after: parts.now(), ts: null }
+      // Noted before it is posted: otherwise a kill in between would leave an unknown draft.
+      answers.drafted(about, draft)
+      answers.drafted(about, { ...draft, ts: await poster.create(target, key, about, content) })
+    },
+  }
+}
+
+/** False: Slack refuses it permanently. */
+async function unlessRefused(doing: Promise<unknown>): Promise<boolean> {
+  try {
+    await doing
+    return true
+  } catch (error) {
+    if (troubleOf(error).type === 'refused') return false
+    throw error
+  }
+}
+
+/** The text and its files; a text that is too long for a message becomes a file. */
+async function bodyOf({ text, files: paths = [] }: Outgoing, readFile: SendingParts['readFile']) {
+  const isLong = limits.measure(text) > limits.length
+  const files: OutgoingFile[] = isLong ? [{ name: 'answer.md', data: Buffer.from(text) }] : []
+  const missing: string[] = []
+  for (const path of paths) {
+    const name = path.split('/').at(-1) ?? path
+    const data = files.length < mostFiles ? await readFile(path) : null
+    if (data === null) missing.push(name)
+    else files.push({ name, data })
+  }
+  const shown = isLong ? beginningOf(text) : withoutFileLinks(text, paths)
+  const noted = missing.length === 0 ? shown : `${shown}\n_Not sent: ${missing.join(', ')}_`
+  return { text: limits.measure(noted) <= limits.length ? noted : shown, files }
+}
