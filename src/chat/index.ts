@@ -1,8 +1,9 @@
 // The chats. Every chat listed here is tested by test/contracts/chat.contract.test.ts.
+import type { RemoteChat } from '../base/remote-chats.ts'
 import { discord } from './discord/index.ts'
 
 export { createUploads } from './uploads.ts'
 export { createWebchat, webchatName } from './webchat.ts'
 
 /** The chats on remote platforms, each in its folder. The first enabled one is the default for a place that names no chat. */
-export const remoteChats = { discord }
+export const remoteChats = { discord } satisfies Record<RemoteChat, object>
