@@ -38,7 +38,7 @@ class SlowFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/browser/**', 'test/crash/discord.test.ts', ...long, 'node_modules/**'],
+    exclude: ['test/browser/**', 'test/crash/chats.test.ts', ...long, 'node_modules/**'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },
