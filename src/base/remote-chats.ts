@@ -3,6 +3,7 @@
 /** By the part before the colon in their places and users. The registry in chat/ has a module for each. */
 export const chatLabels = {
   discord: 'Discord',
+  slack: 'Slack',
 } as const
 
 export type RemoteChat = keyof typeof chatLabels

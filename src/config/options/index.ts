@@ -4,11 +4,12 @@ import { discord } from './discord.ts'
 import { gateway, heartbeat, http, queue, workspace } from './gateway.ts'
 import type { Block, Finding, Option, ValuesOf } from './option.ts'
 import { access, budget } from './people.ts'
+import { slack } from './slack.ts'
 
 export type { Option } from './option.ts'
 
 /** In display order. */
-const blocks = [workspace, agent, queue, discord, access, heartbeat, budget, http, gateway] as const
+const blocks = [workspace, agent, queue, discord, slack, access, heartbeat, budget, http, gateway] as const
 
 type OptionsIn<B> = B extends Block<infer Options> ? Options : never
 type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer Every) => void
