@@ -14,6 +14,8 @@ export interface Init {
   readonly headers?: unknown
   readonly body?: unknown
   readonly signal?: AbortSignal | null | undefined
+  /** False: it must not be sent a second time, even over a connection that seems to have been closed before; true if missing. */
+  readonly repeatable?: boolean
 }
 
 /** A request without any data for this long is dead. A slow one with data may take longer, such as a large upload. */
@@ -23,7 +25,7 @@ export function createRequests(timeout = silenceMs): (url: string, init: Init) =
   const keep = { keepAlive: true, keepAliveMsecs: 30_000 }
   const agents = { 'http:': new PlainAgent(keep), 'https:': new SecureAgent(keep) }
 
-  return async (url, { method = 'GET', headers, body, signal }) => {
+  return async (url, { method = 'GET', headers, body, signal, repeatable = true }) => {
     const target = new URL(url)
     const secure = target.protocol === 'https:'
     const agent = agents[secure ? 'https:' : 'http:']
@@ -42,7 +44,7 @@ export function createRequests(timeout = silenceMs): (url: string, init: Init) =
         request.end(bytes)
       })
     const answer = await once().catch(error => {
-      if (error instanceof StaleConnection) return once()
+      if (error instanceof StaleConnection && repeatable) return once()
       throw error
     })
     return responseOf(answer)

@@ -194,7 +194,8 @@ export function createInbound(parts: InboundParts): Inbound {
       // On the first start, earlier messages are not answered.
       if (since === null) return progress.beginAt(timestampAt(now))
       progress.hold()
-      const oldest = laterOf(before(since, overlapMs), timestampAt(now - parts.catchUpMs))
+      const left = laterOf(before(since, overlapMs), progress.origin() ?? since)
+      const oldest = laterOf(left, timestampAt(now - parts.catchUpMs))
       const listing = Promise.withResolvers<void>()
       listed = listing.promise
       try {

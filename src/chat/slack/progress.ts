@@ -9,7 +9,8 @@ export interface Progress {
   ended(id: string, ts: string, kept: boolean): void
   /** Everything older has been handled; null: this is the first start. */
   since(): string | null
-  /** Earlier messages are ignored. */
+  /** Messages from before the first start are not ours to answer; null: this is the first start. */
+  origin(): string | null
   beginAt(ts: string): void
   /** The horizon does not move until missed messages have been handled. */
   hold(): void
@@ -64,7 +65,9 @@ export function openProgress(memory: ChatMemory): Progress {
       memory.put(`did:${id}`, '')
     },
     since: () => settled,
+    origin: () => memory.get('origin'),
     beginAt(ts) {
+      memory.put('origin', ts)
       latest = ts
       settled = ts
       memory.put('horizon', ts)

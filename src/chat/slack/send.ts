@@ -68,6 +68,7 @@ export function createSending(parts: SendingParts): Sending {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ ...type, ...shown }),
+        repeatable: false,
       })
       if (answer.status === 429 || answer.status >= 500) throw new SlackError('unavailable', answer.status)
       await answer.text()

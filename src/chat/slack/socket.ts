@@ -106,7 +106,10 @@ export function createSocket(parts: SocketParts): { run(signal: AbortSignal): Pr
     }
     void watch()
     lines.add(line)
-    void line.ended.then(() => lines.delete(line))
+    void line.ended.then(why => {
+      lines.delete(line)
+      if (lines.size === 0 && !signal.aborted) parts.lost(why)
+    })
     return line
   }
 
@@ -131,7 +134,6 @@ export function createSocket(parts: SocketParts): { run(signal: AbortSignal): Pr
         for (const old of before) void clock.sleep(retireMs, signal).then(old.close)
         const replaced = await Promise.race([line.leaving.then(() => true), line.ended.then(() => false)])
         if (clock.now() - since >= lastingMs || replaced) tries = 0
-        if (!replaced && lines.size === 0 && !signal.aborted) parts.lost(await line.ended)
         // Slack lets go of many apps at once; they should not all come back at the same moment.
         if (!replaced) await clock.sleep(pauseAfter(tries++, parts.chance()), signal)
       } catch (error) {

@@ -25,6 +25,8 @@ export function createWeb(api: string, token: string, request = createRequests()
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/x-www-form-urlencoded' },
         body: formOf(args),
+        // Slack has nothing that recognizes a repeated post; the poster looks for the first one before it tries again.
+        repeatable: !/^(chat|files)\./.test(method),
         signal: signal ? AbortSignal.any([signal, patience]) : patience,
       })
       const retryAfterMs = Math.ceil(Number(answer.headers.get('retry-after') ?? 0) * 1000)

@@ -62,6 +62,7 @@ export async function openSlack(options: SlackOptions = {}) {
     disconnect: socket.disconnect,
     drop: socket.drop,
     silence: socket.silence,
+    ignoreConfirmations: socket.ignore,
     revoke(code = 'token_revoked') {
       state.revoked = code
     },

@@ -29,6 +29,7 @@ export function openSocketMode(server: Server, origin: () => string, ackMs: numb
   const seen: EnvelopeSeen[] = []
   let opened = 0
   let silent = false
+  let deaf = false
 
   server.on('upgrade', (request: IncomingMessage, socket, head) => {
     const ticket = new URL(request.url ?? '', 'http://127.0.0.1').searchParams.get('ticket') ?? ''
@@ -42,7 +43,7 @@ export function openSocketMode(server: Server, origin: () => string, ackMs: numb
     lines.push(line)
     line.on('close', () => lines.splice(lines.indexOf(line), 1))
     line.on('message', data => {
-      if (silent) return
+      if (silent || deaf) return
       const { envelope_id: id } = JSON.parse(String(data)) as { envelope_id?: string }
       const one = waiting.get(id ?? '')
       if (!one) return
@@ -88,7 +89,9 @@ export function openSocketMode(server: Server, origin: () => string, ackMs: numb
     },
     dispatch(type: string, payload: object) {
       if (lines.length === 0) return
-      send({ id: randomUUID(), type, payload, attempt: 0, timer: null, sentAt: performance.now() })
+      const one = { id: randomUUID(), type, payload, attempt: 0, timer: null, sentAt: performance.now() }
+      waiting.set(one.id, one)
+      send(one)
     },
     /** `refresh_requested` closes the connection a little later; `warning` only says so. */
     disconnect(reason: 'refresh_requested' | 'warning' | 'link_disabled', afterMs = 500) {
@@ -102,6 +105,9 @@ export function openSocketMode(server: Server, origin: () => string, ackMs: numb
     },
     silence(on: boolean) {
       silent = on
+    },
+    ignore(on: boolean) {
+      deaf = on
     },
     close() {
       for (const { timer } of waiting.values()) if (timer) clearTimeout(timer)
