@@ -32,6 +32,7 @@ export function openProgress(memory: ChatMemory): Progress {
   let settled = memory.get('horizon')
   let latest = settled
   let held = false
+  let stored = settled
   const threadName = (channel: string, thread: string) => `in:${channel}:${thread}`
 
   /** Not past a message in progress. */
@@ -70,6 +71,7 @@ export function openProgress(memory: ChatMemory): Progress {
       memory.put('origin', ts)
       latest = ts
       settled = ts
+      stored = ts
       memory.put('horizon', ts)
     },
     hold() {
@@ -84,9 +86,9 @@ export function openProgress(memory: ChatMemory): Progress {
     takePart: (channel, thread) => memory.put(threadName(channel, thread), ''),
     threadsOf: channel => memory.list(`in:${channel}:`).map(({ name }) => name.slice(`in:${channel}:`.length)),
     save() {
-      const old = settled
       settle()
-      if (settled === null || (old !== null && compare(settled, old) <= 0)) return
+      if (settled === null || (stored !== null && compare(settled, stored) <= 0)) return
+      stored = settled
       memory.put('horizon', settled)
       forgetOld()
     },

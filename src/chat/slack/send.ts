@@ -90,10 +90,10 @@ export function createSending(parts: SendingParts): Sending {
   }
 
   /** After a kill, a draft may exist whose timestamp was not stored. */
-  async function knownDraft(about: string): Promise<DraftNote | null> {
-    const draft = answers.draftOf(about)
-    const ts = draft && (await timestampOf(draft))
-    if (draft === null || ts === draft.ts) return draft
+  async function located(about: string, draft: DraftNote): Promise<DraftNote> {
+    const ts = await timestampOf(draft)
+    if (ts === draft.ts) return draft
+    // Once it is edited, it cannot be found a second time.
     answers.drafted(about, { ...draft, ts })
     return { ...draft, ts }
   }
@@ -101,7 +101,7 @@ export function createSending(parts: SendingParts): Sending {
   /** Turns the draft into the answer. Null: there is no draft, or it cannot be edited and must be removed. */
   async function replaceDraft(draft: DraftNote, message: Outgoing, about: string, content: Content) {
     // During an outage, the answer does not wait to find out whether the draft exists.
-    const ts = await timestampOf(draft).catch(() => null)
+    const { ts } = await located(about, draft).catch(() => ({ ts: null }))
     const target = targetOf(draft.conversation)
     if (ts !== null) {
       if (draft.key === null) await streams.stop(target, ts)
@@ -201,7 +201,8 @@ export function createSending(parts: SendingParts): Sending {
       // A command is answered in its place, once.
       if (dead || questions.find(about) !== null) return
       const target = targetOf(conversation)
-      const there = await knownDraft(about)
+      const noted = answers.draftOf(about)
+      const there = noted && (await located(about, noted))
       if (streams.canShow(target) && (there === null || there.key === null)) {
         // Until there is text, the status says what is going on.
         if (doing.text.trim() === '') return streams.status(target, doing)

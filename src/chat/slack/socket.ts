@@ -27,6 +27,8 @@ export interface SocketParts {
 
 /** One connection. */
 interface Line {
+  /** From now on, envelopes are handled. */
+  ready(): void
   /** Resolves with the reason when it is closed. */
   readonly ended: Promise<string>
   /** Resolves when Slack wants it replaced. */
@@ -56,6 +58,8 @@ export function createSocket(parts: SocketParts): { run(signal: AbortSignal): Pr
     const hello = Promise.withResolvers<void>()
     const leaving = Promise.withResolvers<void>()
     const ended = Promise.withResolvers<string>()
+    /** Envelopes may come in the same packet as the greeting: they wait until others know that we are connected. */
+    const ready = Promise.withResolvers<void>()
     const over = new AbortController()
     let heardAt = clock.now()
     const heard = () => {
@@ -68,7 +72,7 @@ export function createSocket(parts: SocketParts): { run(signal: AbortSignal): Pr
       const message = parse(String(data))
       if (message?.type === 'hello') hello.resolve()
       else if (message?.type === 'disconnect') disconnecting(message.reason)
-      else if (message && typeof message.envelope_id === 'string') deliver(socket, message as unknown as Envelope)
+      else if (message && typeof message.envelope_id === 'string') void ready.promise.then(() => deliver(socket, message as unknown as Envelope))
     })
     socket.on('error', error => end(error.message))
     socket.on('close', code => end(`closed with ${code}`))
@@ -93,7 +97,7 @@ export function createSocket(parts: SocketParts): { run(signal: AbortSignal): Pr
       void clock.sleep(1000, over.signal).then(() => socket.terminate())
     }
     const stopped = () => socket.terminate()
-    const line: Line = { leaving: leaving.promise, ended: ended.promise, close }
+    const line: Line = { ready: ready.resolve, leaving: leaving.promise, ended: ended.promise, close }
     const timer = clock.sleep(helloMs, over.signal).then(() => hello.reject(new Error('no greeting')))
     signal.addEventListener('abort', stopped, { once: true })
     try {
@@ -131,6 +135,7 @@ export function createSocket(parts: SocketParts): { run(signal: AbortSignal): Pr
         const line = await connect(signal)
         const since = clock.now()
         parts.up(lines.size === 1)
+        line.ready()
         for (const old of before) void clock.sleep(retireMs, signal).then(old.close)
         const replaced = await Promise.race([line.leaving.then(() => true), line.ended.then(() => false)])
         if (clock.now() - since >= lastingMs || replaced) tries = 0
