@@ -1,4 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth sse overview search discord backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth sse overview search discord slack backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -13,6 +13,7 @@ import { describeMachine, load } from './machine.ts'
 import { memoryFigures } from './memory.ts'
 import { overviewFigures } from './overview.ts'
 import { searchFigures } from './search.ts'
+import { slackFigures } from './slack.ts'
 import { sseFigures } from './sse.ts'
 import { startFigures } from './start.ts'
 
@@ -27,6 +28,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   sse: sseFigures,
   overview: overviewFigures,
   discord: discordFigures,
+  slack: slackFigures,
   search: searchFigures,
 }
 /** Takes minutes and the real CLIs: only when it is named, or with --write. It has a table of its own. */

@@ -148,7 +148,9 @@ describe('what is heard', () => {
     await stage.answer(slack.general, 'turn 1: his')
     const [first, second] = stage.home.begun()
     expect(first?.prompt).toContain(`(slack user ${slack.ada.id}), the owner, in #general of Our Workspace]`)
-    expect(first?.prompt.replaceAll('\u2060', '')).toContain('ask @bob in #random about this (https://example.com) if 1 < 2 && 3')
+    expect(first?.prompt.replaceAll('\u2060', '')).toContain(
+      'ask @bob in #random about this (https://example.com) if 1 < 2 && 3',
+    )
     expect(second?.prompt).toContain(`(slack user ${bob.id}), not the owner`)
   })
 
