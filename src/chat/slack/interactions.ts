@@ -52,10 +52,27 @@ interface Input {
 
 /** Slack accepts answers for thirty minutes; a little less is safe. */
 const answerableMs = 29 * 60_000
+const mostRemembered = 1000
 
 export function createInteractions(parts: InteractionParts) {
   const { clock, directory, questions, commands } = parts
   const rowOf = (name: string) => commands.list.find(({ names }) => names.includes(name))
+
+  /** A repeated envelope must not carry out a command a second time. */
+  const handled = new Map<string, Promise<boolean>>()
+
+  function once(input: Input): Promise<boolean> {
+    const before = handled.get(input.id)
+    if (before) return before
+    if (handled.size >= mostRemembered) handled.delete(handled.keys().next().value ?? '')
+    const asking = ask(input)
+    handled.set(input.id, asking)
+    asking.then(
+      done => done || handled.delete(input.id),
+      () => handled.delete(input.id),
+    )
+    return asking
+  }
 
   async function ask(input: Input): Promise<boolean> {
     const { id, user, channel, conversation, url, privately } = input
@@ -91,7 +108,7 @@ export function createInteractions(parts: InteractionParts) {
       const privately = row !== undefined && !row.asks && !isDirect(channel)
       const words = row === undefined ? typed : `/${typed.replace(/^\//, '')}`
       const where = { channel, conversation: channel, team }
-      return ask({ id: `command-${trigger_id}`, text: words, user, url, privately, ...where })
+      return once({ id: `command-${trigger_id}`, text: words, user, url, privately, ...where })
     },
 
     async action({ type, user, channel, actions = [], trigger_id, response_url: url = '' }: ActionPayload) {
@@ -101,7 +118,7 @@ export function createInteractions(parts: InteractionParts) {
       const own = targetOf(stop.value ?? '').channel === channel.id
       const conversation = own && stop.value !== undefined ? stop.value : channel.id
       const where = { channel: channel.id, conversation, team: user.team_id }
-      return ask({ id: `button-${trigger_id}`, text: '/stop', user: user.id, url, privately: true, ...where })
+      return once({ id: `button-${trigger_id}`, text: '/stop', user: user.id, url, privately: true, ...where })
     },
 
     /** Slack's own client takes every message that starts with a slash; so `!status` works as well. */

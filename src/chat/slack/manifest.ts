@@ -17,7 +17,7 @@ export const manifest = {
   display_information: { name: 'Aetheel', description: 'The coding agent on my own machine.' },
   features: {
     app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
-    assistant_view: { assistant_description: 'The coding agent on my own machine.', suggested_prompts: [] },
+    assistant_view: { assistant_description: 'The coding agent on my own machine.' },
     bot_user: { display_name: 'Aetheel', always_online: true },
     slash_commands: [
       {
