@@ -39,13 +39,17 @@ describe('what was written while the gateway was away', () => {
     const { slack } = stage
     const direct = slack.dm(slack.ada)
     const first = await stage.start()
-    slack.say(slack.ada, direct, '!help')
-    await stage.answer(direct, '/status')
+    slack.say(slack.ada, direct, 'one')
+    await stage.answer(direct, 'turn 1: one')
+    slack.say(slack.ada, direct, '!new')
+    await slack.until(() => finals(slack, direct).length === 2)
+    slack.say(slack.ada, direct, 'two')
+    await stage.answer(direct, 'turn 1: two')
     await first.stop('SIGKILL')
     await stage.start()
-    slack.say(slack.ada, direct, 'after it')
-    await stage.answer(direct, 'turn 1: after it')
-    expect(finals(slack, direct)).toHaveLength(2)
+    slack.say(slack.ada, direct, 'three')
+    await stage.answer(direct, 'turn 2: three')
+    expect(finals(slack, direct)).toHaveLength(4)
   })
 
   test('while only the connection was lost, too; a connection that is replaced has no gap', async () => {
