@@ -6,12 +6,10 @@ import { systemClock } from '../../src/app/system-clock.ts'
 import type { ChatMemory, Outgoing } from '../../src/base/chat.ts'
 import { openAnswers } from '../../src/chat/answers.ts'
 import { createPendingQuestions } from '../../src/chat/discord/answers.ts'
-import { troubleOf } from '../../src/chat/discord/errors.ts'
+import { createDrafts } from '../../src/chat/discord/drafts.ts'
 import { createPoster, createPostJournal } from '../../src/chat/discord/poster.ts'
-import { draftOf } from '../../src/chat/discord/render.ts'
 import { createSending } from '../../src/chat/discord/send.ts'
 import { openThreads } from '../../src/chat/discord/threads.ts'
-import { createDrafts } from '../../src/chat/drafts.ts'
 import { createRequests } from '../../src/chat/requests.ts'
 import { openBot } from '../fakes/discord/bot.ts'
 import { type DiscordOptions, type FakeDiscord, openDiscord } from '../fakes/discord/index.ts'
@@ -43,7 +41,6 @@ function start(discord: FakeDiscord, memory: ChatMemory, files: Record<string, U
     refusedToken: () => undefined,
   })
   const drafts = createDrafts({
-    ...{ editEveryMs: 1200, render: draftOf, troubleOf },
     ...{ clock: systemClock, write: sending.writeDraft, held: () => false, lost: () => undefined },
   })
   const place = { chat: 'discord', conversation: discord.general.id }

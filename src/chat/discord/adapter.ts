@@ -6,16 +6,16 @@ import type { ChatContext } from '../../base/chat-module.ts'
 import type { Attachment, EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
 import { within } from '../../base/within.ts'
 import { openAnswers } from '../answers.ts'
-import { createDrafts } from '../drafts.ts'
 import { createRequests } from '../requests.ts'
 import { keyOf } from './addressed.ts'
-import { createPendingQuestions, type DraftNote } from './answers.ts'
+import { createPendingQuestions } from './answers.ts'
 import { type AttachmentSeen, dropAttachments, fetchAttachments } from './attachments.ts'
 import { definitionsOf } from './commands.ts'
 import { createConnection } from './connection.ts'
 import { openCursors } from './cursors.ts'
 import { createDirectMessages } from './direct-messages.ts'
 import { createDispatches, recallSelf, type Self, shareOf } from './dispatches.ts'
+import { createDrafts, editEveryMs } from './drafts.ts'
 import { badToken, troubleOf } from './errors.ts'
 import { createInbound } from './inbound.ts'
 import { createInteractions } from './interactions.ts'
@@ -23,7 +23,7 @@ import type { DiscordOptions } from './options.ts'
 import { openPlaces } from './places.ts'
 import { createPoster, createPostJournal } from './poster.ts'
 import { registerCommands } from './register-commands.ts'
-import { draftOf, limits } from './render.ts'
+import { limits } from './render.ts'
 import { createSending } from './send.ts'
 import { openThreads } from './threads.ts'
 
@@ -31,8 +31,6 @@ import { openThreads } from './threads.ts'
 const requestMs = 300_000
 /** Discord shows typing for ten seconds. */
 const typingEveryMs = 8000
-/** Discord does not publish its limits for edits; this pace works in practice. */
-const editEveryMs = 1200
 const saveEveryMs = 1000
 /** Events in progress get this long at shutdown. Discord sends the rest again after the next start. */
 const endingMs = 3000
@@ -66,7 +64,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
 
   const cursors = openCursors(memory)
   const places = openPlaces(api, ourId, clock, reportError)
-  const answers = openAnswers<DraftNote>(memory)
+  const answers = openAnswers(memory)
   const asked = createPendingQuestions(memory, clock.now)
   const threads = openThreads(api, memory, cursors.takePart)
   const posts = createPostJournal(memory, clock)
@@ -76,7 +74,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
     refusedToken: () => refusedToken.reject(new ChatUnusable(badToken)),
   })
   const drafts = createDrafts({
-    ...{ clock, editEveryMs, troubleOf, render: draftOf },
+    clock,
     write: sending.writeDraft,
     held: ({ conversation }, about) => answers.draftOf(about) === null && deliveries.isUnderway(conversation),
     lost: (place, why) => emit({ type: 'draft-lost', place, why }),

@@ -1,13 +1,5 @@
-// Drafts on Discord, and commands that are not answered yet.
+// Commands and buttons that wait for their answer. Stored, so that they are answered in place after a restart.
 import type { ChatMemory } from '../../base/chat.ts'
-
-/** A draft of ours. It may exist on Discord even if its id is unknown. */
-export interface DraftNote {
-  readonly channel: string
-  /** Null: it is the answer of a command. */
-  readonly nonce: string | null
-  readonly id: string | null
-}
 
 /** A command or button that somebody used, while it can still be answered in place. */
 export interface Asked {

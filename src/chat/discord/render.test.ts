@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { worseThanLinear } from '../../../test/harness/growth.ts'
-import { withoutFileLinks } from '../shorten.ts'
+import { withoutFileLinks } from '../excerpts.ts'
 import { beginningOf, draftOf, limits, nonceOf } from './render.ts'
 
 const markdown = fc

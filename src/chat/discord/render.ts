@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import { excerpt } from '../../base/scrub.ts'
-import type { Doing } from '../drafts.ts'
-import { endOf, shortened } from '../shorten.ts'
+import { endOf, shortened } from '../excerpts.ts'
+import type { Doing } from '../live-drafts.ts'
 
 /** Discord counts code points. There are never fewer UTF-16 units, so a text that fits by them fits. */
 export const limits = { length: 2000, measure: (text: string): number => text.length }

@@ -5,10 +5,10 @@ import type { RawFile } from '@discordjs/rest'
 import type { Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
-import type { Answers } from '../answers.ts'
-import type { Drafts } from '../drafts.ts'
-import { withoutFileLinks } from '../shorten.ts'
-import type { Asked, DraftNote, PendingQuestions } from './answers.ts'
+import type { Answers, DraftNote } from '../answers.ts'
+import { withoutFileLinks } from '../excerpts.ts'
+import type { Drafts } from '../live-drafts.ts'
+import type { Asked, PendingQuestions } from './answers.ts'
 import { codes, postedOf, type Trouble, troubleOf } from './errors.ts'
 import { allowed, type Body, type Poster } from './poster.ts'
 import { beginningOf, limits, nonceOf, stopButton } from './render.ts'
@@ -16,7 +16,7 @@ import type { Threads } from './threads.ts'
 
 export interface SendingParts {
   readonly api: API
-  readonly answers: Answers<DraftNote>
+  readonly answers: Answers
   readonly asked: PendingQuestions
   readonly poster: Poster
   readonly threads: Threads

@@ -4,7 +4,7 @@ import type { ChatContext } from '../../base/chat-module.ts'
 import type { EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
 import { within } from '../../base/within.ts'
 import { openAnswers } from '../answers.ts'
-import { createDrafts } from '../drafts.ts'
+import { createLiveDrafts } from '../live-drafts.ts'
 import { createRequests } from '../requests.ts'
 import { createDirectory } from './directory.ts'
 import { downloadFiles, dropFiles } from './downloads.ts'
@@ -17,11 +17,10 @@ import type { SlackOptions } from './options.ts'
 import { createPoster } from './poster.ts'
 import { openProgress } from './progress.ts'
 import { openQuestions } from './questions.ts'
-import { draftText, limits } from './render.ts'
-import { createSending, type DraftNote } from './send.ts'
+import { limits, packed, unpacked } from './render.ts'
+import { createSending } from './send.ts'
 import { createSocket, type Envelope } from './socket.ts'
 import { createStreams } from './streams.ts'
-import { timestampAt } from './timestamp.ts'
 import { createWeb } from './web.ts'
 
 /** Slack allows about one message a second in a channel, and fifty edits a minute in all. */
@@ -57,27 +56,30 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
   const us = () => self ?? nobody
   const trouble = (why: string) => emit({ type: 'chat-trouble', chat: name, why })
   const accept = async (event: NewEvent) => (sink ? sink(event) : stopping)
-  const now = () => timestampAt(clock.now() - 1000)
 
   const directory = createDirectory(web, error => trouble(`a name is unknown: ${troubleOf(error).why}`))
   const progress = openProgress(memory)
   const questions = openQuestions(memory, clock.now)
-  const answers = openAnswers<DraftNote>(memory)
+  const answers = openAnswers(memory)
   const streams = createStreams(web, clock)
   const poster = createPoster({ web, memory, clock, api, self: us })
   const sending = createSending({
-    ...{ web, api, answers, questions, poster, streams, now },
+    ...{ web, api, answers, questions, poster, streams },
     ...{ readFile: workspace.readFile, sent: deliveries.sent },
     refusedToken: () => refusedToken.reject(new ChatUnusable(badBotToken)),
   })
   /** When the next draft may be shown in a channel: its threads share the pace. */
   const nextDraft = new Map<string, number>()
-  const drafts = createDrafts({
-    ...{ clock, editEveryMs, troubleOf, render: draftText },
-    write(place, about, key, _, doing) {
+  const drafts = createLiveDrafts({
+    ...{ clock, everyMs: () => editEveryMs, render: packed },
+    trouble(error) {
+      const found = troubleOf(error)
+      return { why: found.why, afterMs: found.type === 'passing' ? found.afterMs : null }
+    },
+    write(place, about, key, content) {
       if (nextDraft.size > 1000) nextDraft.clear()
       nextDraft.set(targetOf(place.conversation).channel, clock.now() + editEveryMs)
-      return sending.writeDraft(place, about, key, doing)
+      return sending.writeDraft(place, about, key, unpacked(content))
     },
     held: ({ conversation }, about) =>
       (nextDraft.get(targetOf(conversation).channel) ?? 0) > clock.now() ||

@@ -32,8 +32,8 @@ export interface Poster {
     files: readonly OutgoingFile[],
     signal: AbortSignal,
   ): Promise<void>
-  /** A stream has no metadata while it runs: the message of ours without any, after that time. */
-  findStream(target: Target, after: string): Promise<string | null>
+  /** A stream has no metadata while it runs: our message without any, after the one it answers. */
+  findStream(target: Target, about: string): Promise<string | null>
 }
 
 /** An attempt, noted before the request: the message can only be newer than `after`. */
@@ -123,8 +123,8 @@ export function createPoster({ web, memory, clock, api, self }: PosterParts): Po
 
   return {
     find,
-    findStream: (target, after) =>
-      search(target, after, ({ metadata, files }) => metadata === undefined && files === undefined),
+    findStream: (target, about) =>
+      search(target, startOf(about), ({ metadata, files }) => metadata === undefined && files === undefined),
 
     async create(target, key, about, content, signal) {
       const nonce = nonceOf(key)

@@ -1,8 +1,8 @@
 // Renders our texts for Slack: as blocks of Markdown, within its limits, and without notifying anybody.
 import { createHash } from 'node:crypto'
 import { excerpt } from '../../base/scrub.ts'
-import type { Doing } from '../drafts.ts'
-import { endOf, shortened } from '../shorten.ts'
+import { endOf, shortened } from '../excerpts.ts'
+import type { Doing } from '../live-drafts.ts'
 
 /**
  * Slack recommends at most 4000 characters for a message, accepts no more when one is edited, and counts its escapes. A block of
@@ -42,9 +42,10 @@ export const stopId = 'stop'
 const statusRoom = 160
 const draftRoom = 3000
 
-/** For finding out whether anything has changed. Blank: there is nothing to show. */
-export const draftText = ({ text, label, steps }: Doing): string =>
-  [text.trimEnd(), statusOf({ label, steps })].filter(part => part !== '').join('\n')
+/** A draft as text: streams and messages show it differently, so it is rendered later. Blank: there is nothing to show. */
+export const packed = ({ text, label, steps }: Doing): string =>
+  text.trim() === '' && label === null ? '' : JSON.stringify({ text, label, steps })
+export const unpacked = (content: string): Doing => JSON.parse(content) as Doing
 
 export function statusOf({ label, steps }: Pick<Doing, 'label' | 'steps'>): string {
   if (label === null) return ''

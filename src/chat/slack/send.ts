@@ -2,9 +2,9 @@
 import type { Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
-import type { Answers } from '../answers.ts'
-import type { Doing, Drafts } from '../drafts.ts'
-import { withoutFileLinks } from '../shorten.ts'
+import type { Answers, DraftNote } from '../answers.ts'
+import { withoutFileLinks } from '../excerpts.ts'
+import type { Doing, Drafts } from '../live-drafts.ts'
 import { postedOf, SlackError, type Trouble, troubleOf } from './errors.ts'
 import { isSlacks } from './hosts.ts'
 import { targetOf } from './message.ts'
@@ -14,19 +14,10 @@ import { beginningOf, type Content, contentOf, draftContent, limits } from './re
 import type { Streams } from './streams.ts'
 import type { Web } from './web.ts'
 
-/** A draft of ours. It may exist on Slack even if its timestamp is unknown. */
-export interface DraftNote {
-  readonly conversation: string
-  /** The key it was posted with; null: it is a stream, which has none. */
-  readonly key: string | null
-  readonly after: string
-  readonly ts: string | null
-}
-
 export interface SendingParts {
   readonly web: Web
   readonly api: string
-  readonly answers: Answers<DraftNote>
+  readonly answers: Answers
   readonly questions: Questions
   readonly poster: Poster
   readonly streams: Streams
@@ -35,8 +26,6 @@ export interface SendingParts {
   /** It has been sent: it would not be sent again even if we were killed now. */
   sent(deliveryKey: string): void
   refusedToken(): void
-  /** The time now, as a message's. */
-  now(): string
 }
 
 export interface Sending {
@@ -83,28 +72,31 @@ export function createSending(parts: SendingParts): Sending {
     await web.call('chat.postEphemeral', { channel, thread_ts: thread, user, text, blocks })
   }
 
-  const timestampOf = async ({ conversation, key, after, ts }: DraftNote): Promise<string | null> => {
-    if (ts !== null) return ts
-    const target = targetOf(conversation)
-    return key === null ? poster.findStream(target, after) : poster.find(target, key)
+  /** A draft without a nonce is a stream, which has no metadata. */
+  const isStream = ({ nonce }: DraftNote) => nonce === null
+
+  const timestampOf = async ({ channel, nonce, id }: DraftNote, about: string): Promise<string | null> => {
+    if (id !== null) return id
+    const target = targetOf(channel)
+    return nonce === null ? poster.findStream(target, about) : poster.find(target, nonce)
   }
 
   /** After a kill, a draft may exist whose timestamp was not stored. */
   async function located(about: string, draft: DraftNote): Promise<DraftNote> {
-    const ts = await timestampOf(draft)
-    if (ts === draft.ts) return draft
+    const id = await timestampOf(draft, about)
+    if (id === draft.id) return draft
     // Once it is edited, it cannot be found a second time.
-    answers.drafted(about, { ...draft, ts })
-    return { ...draft, ts }
+    answers.drafted(about, { ...draft, id })
+    return { ...draft, id }
   }
 
   /** Turns the draft into the answer. Null: there is no draft, or it cannot be edited and must be removed. */
   async function replaceDraft(draft: DraftNote, message: Outgoing, about: string, content: Content) {
     // During an outage, the answer does not wait to find out whether the draft exists.
-    const { ts } = await located(about, draft).catch(() => ({ ts: null }))
-    const target = targetOf(draft.conversation)
+    const { id: ts } = await located(about, draft).catch(() => ({ id: null }))
+    const target = targetOf(draft.channel)
     if (ts !== null) {
-      if (draft.key === null) await streams.stop(target, ts)
+      if (isStream(draft)) await streams.stop(target, ts)
       if (await unlessRefused(poster.update(target, ts, message.key, about, content))) return ts
     }
     answers.leaveDraft(about)
@@ -151,10 +143,10 @@ export function createSending(parts: SendingParts): Sending {
   }
 
   async function removeDraft(about: string, draft: DraftNote): Promise<void> {
-    const ts = await timestampOf(draft)
-    const target = targetOf(draft.conversation)
+    const ts = await timestampOf(draft, about)
+    const target = targetOf(draft.channel)
     if (ts !== null) {
-      if (draft.key === null) await streams.stop(target, ts)
+      if (isStream(draft)) await streams.stop(target, ts)
       const gone = await unlessRefused(web.call('chat.delete', { channel: target.channel, ts }))
       if (!gone) await unlessRefused(poster.update(target, ts, `${about}#left`, about, contentOf('…')))
     }
@@ -203,21 +195,21 @@ export function createSending(parts: SendingParts): Sending {
       const target = targetOf(conversation)
       const noted = answers.draftOf(about)
       const there = noted && (await located(about, noted))
-      if (streams.canShow(target) && (there === null || there.key === null)) {
+      if (streams.canShow(target) && (there === null || isStream(there))) {
         // Until there is text, the status says what is going on.
         if (doing.text.trim() === '') return streams.status(target, doing)
-        const note = there ?? { conversation, key: null, after: parts.now(), ts: null }
+        const note = there ?? { channel: conversation, nonce: null, id: null }
         answers.drafted(about, note)
-        const ts = await streams.show(target, note.ts, doing)
-        if (ts !== null) return answers.drafted(about, { ...note, ts })
+        const id = await streams.show(target, note.id, doing)
+        if (id !== null) return answers.drafted(about, { ...note, id })
       }
       const content = draftContent(doing, conversation)
       const known = answers.draftOf(about)
-      if (known !== null && known.ts !== null) return poster.update(target, known.ts, key, about, content)
-      const draft = { conversation, key, after: parts.now(), ts: null }
+      if (known !== null && known.id !== null) return poster.update(target, known.id, key, about, content)
+      const draft = { channel: conversation, nonce: key, id: null }
       // Noted before it is posted: otherwise a kill in between would leave an unknown draft.
       answers.drafted(about, draft)
-      answers.drafted(about, { ...draft, ts: await poster.create(target, key, about, content) })
+      answers.drafted(about, { ...draft, id: await poster.create(target, key, about, content) })
     },
   }
 }

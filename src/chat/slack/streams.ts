@@ -1,6 +1,6 @@
 // Assistant threads: Slack's status line, and answers that are streamed word by word.
 import type { Clock } from '../../base/time.ts'
-import type { Doing } from '../drafts.ts'
+import type { Doing } from '../live-drafts.ts'
 import { troubleOf } from './errors.ts'
 import { isDirect } from './message.ts'
 import type { Target } from './poster.ts'

@@ -1,11 +1,7 @@
 // Drafts keep Discord's pace, show the latest, and never come after the final.
 import { expect, test } from 'vitest'
-import type { Outgoing } from '../base/chat.ts'
-import { troubleOf } from './discord/errors.ts'
-import { draftOf } from './discord/render.ts'
+import type { Outgoing } from '../../base/chat.ts'
 import { createDrafts } from './drafts.ts'
-
-const editEveryMs = 1200
 
 const place = { chat: 'discord', conversation: '1' }
 const never = new AbortController().signal
@@ -23,7 +19,6 @@ function setup() {
   const writes: PromiseWithResolvers<void>[] = []
   let holding = false
   const drafts = createDrafts({
-    ...{ editEveryMs, render: draftOf, troubleOf },
     clock: {
       now: () => 0,
       sleep: ms => {

@@ -1,4 +1,4 @@
-// Parts of texts that are too long for a platform, and links that do not work there.
+// Parts of a markdown text that stand alone, for drafts and for the beginning of a text that is sent as a file.
 import { type Fence, fenceAfter } from '../base/fence.ts'
 
 /** Links to workspace files do not work in a chat; the files are attached instead. */
@@ -19,7 +19,7 @@ function isSamePath(file: string, target: string): boolean {
   }
 }
 
-/** The end of a text within this many characters, with its code blocks opened and closed again. */
+/** The end of a text, with its code block opened again. */
 export function endOf(text: string, room: number): string {
   if (text.length <= room - closing.length) return closed(text)
   const from = text.length - room + 80
@@ -30,7 +30,7 @@ export function endOf(text: string, room: number): string {
   return closed(`…\n${open === null ? '' : `${open.line.slice(0, 30)}\n`}${tail}`)
 }
 
-/** The beginning of a text, likewise. */
+/** The beginning of a text, with its code block closed. */
 export function shortened(text: string, room: number): string {
   if (text.length <= room - closing.length) return closed(text)
   const piece = whole(text.slice(0, room - 10))

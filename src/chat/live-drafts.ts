@@ -5,6 +5,7 @@ import type { Clock } from '../base/time.ts'
 
 const lookEveryMs = 200
 
+/** What a draft shows. */
 export interface Doing {
   readonly text: string
   /** What the agent is doing; null: only writing. */
@@ -14,13 +15,14 @@ export interface Doing {
 
 export interface DraftParts {
   readonly clock: Clock
-  readonly editEveryMs: number
-  /** What is shown. Blank: nothing yet. */
-  render(doing: Doing): string
+  /** The least time between two edits in this place. */
+  everyMs(place: Place): number
+  /** Blank: there is nothing to show. */
+  render(doing: Doing, place: Place): string
+  /** After an error: how long to wait at least; null: the draft is over. */
+  trouble(error: unknown): { readonly afterMs: number | null; readonly why: string }
   /** Sets the text of the draft that answers `about`. */
-  write(place: Place, about: string, key: string, content: string, doing: Doing): Promise<void>
-  /** Whether the draft can go on after this error, and how much later. */
-  troubleOf(error: unknown): { readonly type: string; readonly why: string; readonly afterMs?: number }
+  write(place: Place, about: string, key: string, content: string): Promise<void>
   /** True while the draft would end up between the pieces of an earlier answer. */
   held(place: Place, about: string): boolean
   lost(place: Place, why: string): void
@@ -44,8 +46,7 @@ interface Draft {
   busy: boolean
 }
 
-export function createDrafts(parts: DraftParts): Drafts {
-  const { clock, editEveryMs, render, write, held, lost, troubleOf } = parts
+export function createLiveDrafts({ clock, everyMs, render, trouble, write, held, lost }: DraftParts): Drafts {
   const drafts = new Map<string, Draft>()
 
   const blank = (): Draft => ({
@@ -57,22 +58,22 @@ export function createDrafts(parts: DraftParts): Drafts {
   async function keepShowing(draft: Draft, place: Place, about: string, key: string, signal: AbortSignal) {
     draft.busy = true
     while (!draft.over && !signal.aborted) {
-      const content = render(draft)
+      const content = render(draft, place)
       if (content === '' || content === draft.shown) break
       if (held(place, about)) {
         await clock.sleep(lookEveryMs, signal)
         continue
       }
-      let pause = editEveryMs
-      draft.writing = write(place, about, key, content, draft).then(
+      let pause = everyMs(place)
+      draft.writing = write(place, about, key, content).then(
         () => {
           draft.shown = content
         },
         error => {
-          const trouble = troubleOf(error)
-          if (trouble.type === 'passing') pause = Math.max(editEveryMs, trouble.afterMs ?? 0)
-          else draft.over = true
-          lost(place, trouble.why)
+          const { afterMs, why } = trouble(error)
+          if (afterMs === null) draft.over = true
+          else pause = Math.max(pause, afterMs)
+          lost(place, why)
         },
       )
       await draft.writing
@@ -89,7 +90,7 @@ export function createDrafts(parts: DraftParts): Drafts {
       draft.text = text
       if (action?.phase === 'started') draft.steps++
       if (action) draft.label = action.phase === 'started' ? action.label : null
-      if (!draft.busy && render(draft) !== '') void keepShowing(draft, place, about, key, signal)
+      if (!draft.busy && render(draft, place) !== '') void keepShowing(draft, place, about, key, signal)
     },
     async finish(about) {
       const draft = drafts.get(about)
