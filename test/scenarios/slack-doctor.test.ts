@@ -105,3 +105,20 @@ test('init tries both tokens, saves them and turns Slack on', async () => {
   expect(await exitOf({ exit: bad.exit, output: bad.stderr }, 30_000)).toBe(1)
   expect(bad.stdout() + bad.stderr()).toContain('Slack does not accept the app-level token')
 })
+
+test('from the tokens to an answer, as the README says', async () => {
+  await using stage = await openStage()
+  const { slack, home } = stage
+  await stage.start({ AGENT_BACKEND: 'echo', OWNERS: '' })
+  const direct = slack.dm(slack.ada)
+  slack.say(slack.ada, direct, 'hello')
+  const told = await stage.answer(direct, 'pair approve')
+  const code = /\*\*([^*]+)\*\*/.exec(told.text)?.[1] ?? ''
+  const approve = runCommand(home, ['pair', 'approve', code, '--owner'], stage.settings({ OWNERS: '' }))
+  expect(await exitOf({ exit: approve.exit, output: approve.stderr })).toBe(0)
+  slack.say(slack.ada, direct, 'hello again')
+  await stage.answer(direct, 'hello again')
+  slack.say(slack.ada, slack.general, 'and here', { mention: true })
+  const answer = await stage.answer(slack.general, 'and here')
+  expect(answer.thread).not.toBeNull()
+})
