@@ -23,6 +23,7 @@ export const long = [
   'paused',
   'pipes',
   'service',
+  'slack-delivery',
   'telegram',
   'telegram-delivery',
 ].map(name => `test/scenarios/${name}.test.ts`)

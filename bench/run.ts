@@ -1,4 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth guard sse overview search discord telegram backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth guard sse overview search discord telegram slack backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,6 +14,7 @@ import { describeMachine, load } from './machine.ts'
 import { memoryFigures } from './memory.ts'
 import { overviewFigures } from './overview.ts'
 import { searchFigures } from './search.ts'
+import { slackFigures } from './slack.ts'
 import { sseFigures } from './sse.ts'
 import { startFigures } from './start.ts'
 import { telegramFigures } from './telegram.ts'
@@ -31,6 +32,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   overview: overviewFigures,
   discord: discordFigures,
   telegram: telegramFigures,
+  slack: slackFigures,
   search: searchFigures,
 }
 /** Takes minutes and needs the real CLIs, so it runs only when named or with --write. It has its own table. */

@@ -4,6 +4,7 @@
 export const chatLabels = {
   discord: 'Discord',
   telegram: 'Telegram',
+  slack: 'Slack',
 } as const
 
 export type RemoteChat = keyof typeof chatLabels

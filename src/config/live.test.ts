@@ -47,12 +47,16 @@ test('live options take effect immediately, the others after a restart, and both
 })
 
 describe('each option by itself, changed in config.json while running', () => {
-  const tokens = { 'discord.bot_token': 'token-of-the-bot', 'telegram.bot_token': 'token-of-the-other-bot' }
+  const tokens = {
+    ...{ 'discord.bot_token': 'token-of-the-bot', 'telegram.bot_token': 'token-of-the-other-bot' },
+    ...{ 'slack.bot_token': 'xoxb', 'slack.app_token': 'xapp' },
+  }
   const before = { ...tokens, timezone: 'UTC' }
   // The sample of all other options is not the default.
   const samples = new Map([
     ['discord.enabled', 'yes'],
     ['telegram.enabled', 'yes'],
+    ['slack.enabled', 'yes'],
   ])
   const inFile = eachOption().filter(([, { outsideFile }]) => !outsideFile)
 

@@ -5,10 +5,11 @@ import type { EventSink, NewEvent } from '../../src/base/event.ts'
 import type { RemoteChat } from '../../src/base/remote-chats.ts'
 import { discord } from './platforms/discord.ts'
 import type { Platform } from './platforms/platform.ts'
+import { slack } from './platforms/slack.ts'
 import { telegram } from './platforms/telegram.ts'
 import { webchat } from './platforms/webchat.ts'
 
-const platforms: Record<'webchat' | RemoteChat, () => Promise<Platform>> = { webchat, discord, telegram }
+const platforms: Record<'webchat' | RemoteChat, () => Promise<Platform>> = { webchat, discord, telegram, slack }
 
 const final = (text: string, about = 'm'): Outgoing => ({
   key: `k-${text}`,

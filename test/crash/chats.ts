@@ -1,6 +1,7 @@
 // The crash campaigns on the remote chats: the types require one for each.
 import type { RemoteChat } from '../../src/base/remote-chats.ts'
 import { runDiscordCampaign } from './discord.ts'
+import { runSlackCampaign } from './slack.ts'
 import { runTelegramCampaign } from './telegram.ts'
 
 export interface ChatCampaign {
@@ -16,6 +17,7 @@ export type RunChatCampaign = (options: { readonly kills: number; readonly seed:
 export const chatCampaigns: Readonly<Record<RemoteChat, RunChatCampaign>> = {
   discord: runDiscordCampaign,
   telegram: runTelegramCampaign,
+  slack: runSlackCampaign,
 }
 
 export function campaignOn(chat: string): RunChatCampaign {
