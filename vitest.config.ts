@@ -23,6 +23,7 @@ export const long = [
   'paused',
   'pipes',
   'service',
+  'slack',
   'slack-delivery',
   'telegram',
   'telegram-delivery',
