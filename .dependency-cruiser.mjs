@@ -45,9 +45,10 @@ export default {
     },
     {
       name: 'sockets-stay-in-http',
-      comment: 'The ws package is the affair of the HTTP server; chats see base/socket.ts.',
+      comment:
+        'The ws package belongs to the HTTP server and to the Socket Mode of Slack; WebChat sees base/socket.ts.',
       severity: 'error',
-      from: { path: '^src/', pathNot: ['^src/ui/http/', '\\.test\\.ts$'] },
+      from: { path: '^src/', pathNot: ['^src/ui/http/', '^src/chat/slack/socket\\.ts$', '\\.test\\.ts$'] },
       to: { path: 'node_modules/ws/' },
     },
     {
@@ -56,6 +57,13 @@ export default {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/chat/discord/' },
       to: { path: 'node_modules/@discordjs/' },
+    },
+    {
+      name: 'telegram-stays-in-its-adapter',
+      comment: 'Its library is loaded when Telegram is on, and nobody else may pull it in.',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/chat/telegram/' },
+      to: { path: 'node_modules/(grammy|@grammyjs)/' },
     },
     {
       name: 'no-drawers',

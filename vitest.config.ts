@@ -23,6 +23,10 @@ export const long = [
   'paused',
   'pipes',
   'service',
+  'slack',
+  'slack-delivery',
+  'telegram',
+  'telegram-delivery',
 ].map(name => `test/scenarios/${name}.test.ts`)
 
 class SlowFirst extends BaseSequencer {
@@ -38,7 +42,7 @@ class SlowFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/browser/**', 'test/crash/discord.test.ts', ...long, 'node_modules/**'],
+    exclude: ['test/browser/**', 'test/crash/chats.test.ts', ...long, 'node_modules/**'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // A CI machine is shared. What fails there gets one more try; the report marks it, and a promise that is broken stays broken.

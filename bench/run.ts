@@ -1,4 +1,4 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth guard sse overview search discord walls backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth guard sse overview search discord telegram slack walls backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,8 +14,10 @@ import { describeMachine, load } from './machine.ts'
 import { memoryFigures } from './memory.ts'
 import { overviewFigures } from './overview.ts'
 import { searchFigures } from './search.ts'
+import { slackFigures } from './slack.ts'
 import { sseFigures } from './sse.ts'
 import { startFigures } from './start.ts'
+import { telegramFigures } from './telegram.ts'
 import { wallFigures } from './walls.ts'
 
 const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
@@ -30,6 +32,8 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   sse: sseFigures,
   overview: overviewFigures,
   discord: discordFigures,
+  telegram: telegramFigures,
+  slack: slackFigures,
   search: searchFigures,
   walls: wallFigures,
 }

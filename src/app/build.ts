@@ -36,6 +36,7 @@ import { chatNames } from './wiring/chat-names.ts'
 import { createChats, createIntakeWiring } from './wiring/chats.ts'
 import { archivedAfter, createMemoryWiring } from './wiring/memory.ts'
 import { openOverview } from './wiring/overview.ts'
+import { placeObjection } from './wiring/place-objection.ts'
 import { createQueues, createReplies } from './wiring/queues.ts'
 import { createStores } from './wiring/stores.ts'
 import { createTriggers } from './wiring/triggers.ts'
@@ -170,7 +171,11 @@ export async function buildGateway(parts: BuildParts) {
     live,
     emit,
     takeMessage: descent.takeMessage,
-    messages: { ...createUnprompted({ chats, attached, outbox }), scopeOf },
+    messages: {
+      ...createUnprompted({ chats, attached, outbox }),
+      scopeOf,
+      objection: place => placeObjection(live.current(), place),
+    },
     jobs: triggers.jobs,
     memory: memoryWiring.memory,
     facts: memoryWiring.brain,

@@ -33,6 +33,7 @@ import {
 import { databaseFile, stateDir } from './state-folder.ts'
 import { systemClock as clock } from './system-clock.ts'
 import { chatNames } from './wiring/chat-names.ts'
+import { placeObjection } from './wiring/place-objection.ts'
 import { widens } from './wiring/power.ts'
 
 type Ready = Extract<Loaded, { ok: true }>
@@ -120,6 +121,7 @@ export const storedJobs = (config: Config): Promise<Stored<Jobs>> =>
         busy: () => false,
         heartbeats: () => heartbeat,
         placeOf: channel => readPlace(channel ?? heartbeat.defaultChannel, chatNames(config)),
+        objection: place => placeObjection(config, place),
         broke(error) {
           throw error
         },

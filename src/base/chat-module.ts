@@ -9,12 +9,37 @@ import type { Chance, Clock } from './time.ts'
 export interface ChatModule<Config> {
   /** The part before the colon in places and users: `discord:1234`. */
   readonly name: string
+  readonly setup: ChatSetup
   isOn(config: Config): boolean
   /** Called only when the chat is on; this is where its libraries are loaded. */
   open(config: Config, context: ChatContext): Promise<ChatAdapter>
   /** Checks the configured account with the platform without connecting, also while the chat is off. */
   probe(config: Config, signal: AbortSignal): Promise<ChatProbe>
+  /** Whether the bot can write to this conversation. Asks the platform without connecting, and sends nothing. */
+  checkPlace(config: Config, conversation: string, signal: AbortSignal): Promise<PlaceCheck>
 }
+
+/** What `aetheel init` asks for this chat. Its option `<name>.enabled` turns it on. */
+export interface ChatSetup {
+  /** How to get the tokens, line by line. */
+  readonly how: readonly string[]
+  /** Asked in this order, not echoed, and saved in .env. */
+  readonly secrets: readonly { readonly variable: string; readonly label: string }[]
+  readonly userId: {
+    /** How to find out one's own. */
+    readonly how: readonly string[]
+    readonly form: RegExp
+    /** The form in words: `17 to 20 digits`. */
+    readonly words: string
+  }
+}
+
+export type PlaceCheck =
+  | { readonly type: 'writable' }
+  /** It does not exist, or the bot may not write there. `why` is a clause without a full stop. */
+  | { readonly type: 'refused'; readonly why: string }
+  /** The platform does not answer now. */
+  | { readonly type: 'unknown'; readonly why: string }
 
 export interface ChatProbe {
   readonly type: 'good' | 'bad-token' | 'unreachable'

@@ -119,7 +119,7 @@ export type EventPayload = Message | Command | Heartbeat | Cron | Hook | Webhook
 /** The person on whose behalf a turn runs: the owner or somebody else. */
 export interface Principal {
   readonly owner: boolean
-  /** Null: no particular person. */
+  /** With their chat, such as `discord:1234`. Null: no particular person. */
   readonly person: string | null
   /** The key of the event that it all descends from. What a message causes is counted by it. */
   readonly origin: string
@@ -153,11 +153,12 @@ export interface NewEvent {
 }
 
 /** The principal of an event. Files of the workspace belong to the owner; the payload of a webhook comes from a stranger. */
-export function principalOf({ what, key: origin, principal }: NewEvent): Principal {
+export function principalOf({ what, key: origin, principal, sender }: NewEvent): Principal {
   switch (what.kind) {
     case 'message':
     case 'command':
-      return { owner: what.author.owner, person: what.author.id, origin }
+      // Two platforms may give the same id to different people.
+      return { owner: what.author.owner, person: sender ? `${sender.chat}:${sender.user}` : what.author.id, origin }
     case 'heartbeat':
     case 'cron':
     case 'hook':

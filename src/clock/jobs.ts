@@ -35,8 +35,8 @@ export interface JobsParts {
   heartbeats?(): { readonly enabled: boolean; readonly silent: boolean }
   /** Where the answer goes: for the channel that a job names, or for null if it names none. */
   placeOf(channel: string | null): Place | null
-  /** Whether the chat of this place is on. Not checked if missing. */
-  isReached?(place: Place): boolean
+  /** Why nothing can be sent to this place; null: it can. Not checked if missing. */
+  objection?(place: Place): Promise<string | null>
   readonly fileGuard?: ScheduleGuard
   /** Reports a bug to the log. */
   broke(error: unknown): void
@@ -218,8 +218,8 @@ export function createJobs(parts: JobsParts): { readonly jobs: Jobs; readonly so
       const why = job.skipIf?.type === 'command' ? parts.noCommands?.() : null
       if (typeof why === 'string') return { ok: false, why: `Skip-if-unchanged: ${why}` }
       const place = job.channel === null ? null : parts.placeOf(job.channel)
-      if (place && parts.isReached?.(place) === false)
-        return { ok: false, why: `There is no chat "${quoted(place.chat)}" here. Write the channel like discord:123.` }
+      const unreachable = place && (await parts.objection?.(place))
+      if (unreachable) return { ok: false, why: unreachable }
       const [next] = await nextRuns(job.when, job.zone ?? parts.zone(), now, 1, now)
       if (next === undefined) return { ok: false, why: 'That time has passed or never occurs.' }
       const edited = await edit(() => {

@@ -54,7 +54,7 @@ export function configFixture({ beforeEach, afterEach }: Hooks): ConfigFixture {
   }
 }
 
-/** A valid text for this option that differs from its default; except for `discord.enabled`, which would need a token. */
+/** A valid text for this option that differs from its default; except for the chats, which would need a token. */
 export const sampleFor = (key: string): string => samples[key] ?? '7'
 
 const samples: Readonly<Record<string, string>> = {
@@ -76,6 +76,14 @@ const samples: Readonly<Record<string, string>> = {
   'discord.file_over': '5000',
   'discord.catchup_max_age': '12h',
   'discord.api': 'http://127.0.0.1:9/api',
+  'telegram.enabled': 'no',
+  'telegram.file_over': '5000',
+  'telegram.api': 'http://127.0.0.1:9',
+  'slack.enabled': 'no',
+  'slack.threads': 'off',
+  'slack.file_over': '5000',
+  'slack.catchup_max_age': '12h',
+  'slack.api': 'http://127.0.0.1:9/api',
   'queue.collect': 'on',
   'agent.env': 'PATH',
   'agent.fallback': 'codex,gemini',

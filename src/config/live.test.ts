@@ -47,9 +47,17 @@ test('live options take effect immediately, the others after a restart, and both
 })
 
 describe('each option by itself, changed in config.json while running', () => {
-  const before = { 'discord.bot_token': 'token-of-the-bot', timezone: 'UTC' }
+  const tokens = {
+    ...{ 'discord.bot_token': 'token-of-the-bot', 'telegram.bot_token': 'token-of-the-other-bot' },
+    ...{ 'slack.bot_token': 'xoxb', 'slack.app_token': 'xapp' },
+  }
+  const before = { ...tokens, timezone: 'UTC' }
   // The sample of all other options is not the default.
-  const samples = new Map([['discord.enabled', 'yes']])
+  const samples = new Map([
+    ['discord.enabled', 'yes'],
+    ['telegram.enabled', 'yes'],
+    ['slack.enabled', 'yes'],
+  ])
   const inFile = eachOption().filter(([, { outsideFile }]) => !outsideFile)
 
   async function change(key: string) {

@@ -37,6 +37,11 @@ test('without any settings the defaults are used', async () => {
       ...{ enabled: false, botToken: null, messageContent: true, threads: 'off', fileOver: 12_000 },
       ...{ catchupMaxAge: 86_400_000, api: 'https://discord.com/api' },
     },
+    telegram: { enabled: false, botToken: null, fileOver: 20_000, api: 'https://api.telegram.org' },
+    slack: {
+      ...{ enabled: false, botToken: null, appToken: null, threads: 'auto', fileOver: 12_000 },
+      ...{ catchupMaxAge: 86_400_000, api: 'https://slack.com/api' },
+    },
     owner: { users: [] },
     gate: { users: [], roles: [], channels: [], guilds: [], rateLimit: 20 },
     guest: {

@@ -15,6 +15,7 @@ const harmless = new Set([
     'heartbeat.silent',
   ],
   ...['log.level', 'log.format', 'discord.threads', 'discord.file_over', 'discord.catchup_max_age'],
+  ...['telegram.file_over', 'slack.threads', 'slack.file_over', 'slack.catchup_max_age'],
 ])
 
 /** For both config.json and bot-config.json; null: no file. A text that cannot be read counts as one that does. */

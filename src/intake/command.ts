@@ -4,6 +4,7 @@ import type { Author, LaneKey, Place } from '../base/event.ts'
 /** Who sent a command, and where. */
 export interface CommandFrom {
   readonly lane: LaneKey
+  /** With the full id of the person, as in `Principal`. */
   readonly author: Author
   readonly place: Place | null
   /** The key of its event. A command received twice has the same key. */

@@ -52,6 +52,7 @@ test.each<[string, Partial<GateRules>, Record<string, Decision>, Partial<Sender>
   ['an owner by id', { owners: ['u'] }, {}, {}, 'owner'],
   ['an owner by chat and id', { owners: ['discord:u'] }, {}, {}, 'owner'],
   ['the same id in another chat', { owners: ['slack:u'] }, {}, {}, null],
+  ['an id without a chat, which is one of Discord', { owners: ['u'], users: ['u'] }, {}, { chat: 'telegram' }, null],
   ['an owner who was denied by mistake', { owners: ['u'] }, { 'discord:u': 'denied' }, {}, 'owner'],
   ['a user on the list, in a direct message', { users: ['u'] }, {}, { guild: null, channel: 'dm', roles: [] }, 'guest'],
   ['a user on the list, outside of the listed channels', { users: ['u'], channels: ['other'] }, {}, {}, 'guest'],
@@ -101,7 +102,7 @@ test('people who are neither listed nor approved stay strangers, whatever their 
     fc.asyncProperty(rules, someone, async (given, who) => {
       const { gate } = setup(given)
       const on = (list: readonly string[], one: string | null) =>
-        one !== null && (list.includes(one) || list.includes(`discord:${one}`))
+        one !== null && (list.includes(`discord:${one}`) || (!one.includes(':') && list.includes(one)))
       const owner = on(given.owners, who.user)
       const places = on(given.channels, who.channel) || on(given.guilds, who.guild)
       const guest = on(given.users, who.user) || who.roles.some(role => on(given.roles, role)) || places

@@ -31,18 +31,18 @@ export interface Gate {
 
 export function createGate({ rules, now, decided, letIn, request }: GateParts): Gate {
   const listsOf = onceFor((given: GateRules) => ({
-    owners: new Set(given.owners),
-    users: new Set(given.users),
-    roles: new Set(given.roles),
-    channels: new Set(given.channels),
-    guilds: new Set(given.guilds),
+    owners: setOf(given.owners),
+    users: setOf(given.users),
+    roles: setOf(given.roles),
+    channels: setOf(given.channels),
+    guilds: setOf(given.guilds),
   }))
   const limitRate = createRateLimit(() => rules().perMinute, now)
 
   /** A listed person may speak anywhere. A listed place or role admits everybody except people who were denied. */
   const who = ({ chat, user, roles: has, channel, guild }: Sender): 'owner' | 'guest' | null => {
     const { owners, users, roles, channels, guilds } = listsOf(rules())
-    const on = (list: ReadonlySet<string>, id: string) => list.has(id) || list.has(`${chat}:${id}`)
+    const on = (list: ReadonlySet<string>, id: string) => list.has(`${chat}:${id}`)
     if (on(owners, user)) return 'owner'
     const decision = decided(chat, user)
     if (decision === 'owner') return 'owner'
@@ -57,7 +57,7 @@ export function createGate({ rules, now, decided, letIn, request }: GateParts): 
     people(chat) {
       const { owners, users } = rules()
       const here = (ids: readonly string[]) =>
-        ids.flatMap(id => (id.startsWith(`${chat}:`) ? [id.slice(chat.length + 1)] : id.includes(':') ? [] : [id]))
+        ids.map(withChat).flatMap(id => (id.startsWith(`${chat}:`) ? [id.slice(chat.length + 1)] : []))
       return [...new Set([...here(owners), ...letIn(chat), ...here(users)])]
     },
     async admit(sender, name) {
@@ -71,6 +71,10 @@ export function createGate({ rules, now, decided, letIn, request }: GateParts): 
     },
   }
 }
+
+/** An id without a chat is one of Discord, as it was when there was no other chat: elsewhere it may be somebody else. */
+const withChat = (id: string): string => (id.includes(':') ? id : `discord:${id}`)
+const setOf = (ids: readonly string[]): ReadonlySet<string> => new Set(ids.map(withChat))
 
 /** What a stranger reads in addition to the refusal. */
 export const invitation = (code: string): string =>

@@ -106,7 +106,8 @@ export function openIntake({
     const { lane, key, what, replyTo: place } = event
     try {
       if (await inbox.knows(key)) return { type: 'duplicate', id: 0 }
-      const text = await parsed.answer({ lane, author: what.author, place, key })
+      const author = { ...what.author, id: principalOf(event).person ?? what.author.id }
+      const text = await parsed.answer({ lane, author, place, key })
       const command: NewEvent = { ...event, what: { ...what, kind: 'command' } }
       const stored = await inbox.file(lane, key, command, deliveries(command, text))
       emit({ type: 'command-answered', source: event.source, lane })

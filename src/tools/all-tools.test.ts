@@ -115,6 +115,7 @@ function rig() {
       messages: {
         placeNamed: channel =>
           channel.startsWith('discord:') ? { chat: 'discord', conversation: channel.slice(8) } : null,
+        objection: async ({ conversation }) => (conversation === '404' ? 'It is gone.' : null),
         async say(key, place, text, files) {
           said.push({ key, place, text, files })
           return { left: files.filter(file => file.startsWith('/')) }
@@ -170,6 +171,9 @@ test('a message goes to its conversation, or where the owner says; a guest’s o
   expect((await owner('send_message', { text: 'hi' })).ok).toBe(true)
   expect((await owner('send_message', { text: 'hi', channel: 'discord:9' })).ok).toBe(true)
   expect(await owner('send_message', { text: 'hi', channel: 'nowhere' })).toMatchObject({ ok: false })
+  expect(await owner('send_message', { text: 'hi', channel: 'discord:404' })).toEqual({
+    ...{ ok: false, text: 'It is gone. Nothing was sent.' },
+  })
   const guest = turn(false)
   expect(await guest('send_message', { text: 'hi', channel: 'discord:9' })).toEqual({
     ...{ ok: false, text: expect.stringMatching(/their own conversation only\. Nothing was sent/) },

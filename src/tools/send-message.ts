@@ -8,6 +8,8 @@ import { createIdempotencyKeys, done, refused, tool } from './tool.ts'
 export interface MessageSender {
   /** A place as people write it (`discord:123`). Null if there is none of that name. */
   placeNamed(channel: string): Place | null
+  /** Why nothing can be sent there; null: it can. */
+  objection(place: Place): Promise<string | null>
   /** Stores it in the outbox. Resolves once it is on disk, with the files that cannot be sent. A known key is not sent again. */
   say(
     key: string,
@@ -21,7 +23,7 @@ export interface MessageSender {
 }
 
 export function messageTools(
-  { placeNamed, say, scopeOf }: MessageSender,
+  { placeNamed, objection, say, scopeOf }: MessageSender,
   takeMessage: DescentLimits['takeMessage'],
 ): readonly Tool[] {
   const idempotencyKey = createIdempotencyKeys()
@@ -49,6 +51,8 @@ export function messageTools(
       async call({ text, channel, files = [] }, caller) {
         const place = placeFor(channel, caller)
         if (typeof place === 'string') return refused(place)
+        const why = channel === undefined ? null : await objection(place)
+        if (why !== null) return refused(`${why} Nothing was sent.`)
         const limit = await takeMessage(caller.principal)
         if (limit !== null) return refused(`${limit} Nothing was sent.`)
         const key = interimKey(caller.key, idempotencyKey(caller, place.chat, place.conversation, text, ...files))

@@ -20,6 +20,7 @@ test('a chat counts as unreachable until it is connected, and again after it is 
   expect(report.status().unreached).toEqual([])
   report.listen({ type: 'chat-lost', chat: 'discord', why: 'closed with 1006' })
   expect(report.status().unreached).toEqual(['discord'])
+  expect(report.metrics()).toContain('aetheel_chat_connected{chat="discord"} 0')
   report.listen({ ...ready, resumed: true })
   expect(report.status().unreached).toEqual([])
 })

@@ -130,6 +130,15 @@ export function createStatus(parts: StatusParts) {
           turns.firstWordMs / 1000,
         ),
         ...metric('aetheel_first_words_total', 'counter', 'Turns that spoke.', turns.firstWords),
+        ...(parts.chats.length === 0
+          ? []
+          : metric(
+              'aetheel_chat_connected',
+              'gauge',
+              'Whether each chat is connected.',
+              Object.fromEntries(parts.chats.map(name => [name, unreached.has(name) ? 0 : 1])),
+              'chat',
+            )),
         ...metric('aetheel_resident_memory_bytes', 'gauge', 'Memory of the gateway.', now.rssBytes),
         ...metric('aetheel_uptime_seconds', 'gauge', 'Time since the start.', now.uptimeMs / 1000),
         '',

@@ -1,151 +1,15 @@
 // The contract of every chat, looped over the registry, each with the fake server of its platform.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/app/system-clock.ts'
-import type { ChatAdapter, Outgoing, Posted } from '../../src/base/chat.ts'
-import type { EventSink, NewEvent, Place } from '../../src/base/event.ts'
-import { createWebchat, remoteChats } from '../../src/chat/index.ts'
-import { openHttp } from '../../src/ui/index.ts'
-import { type Channel, openDiscord } from '../fakes/discord/index.ts'
-import { fakeHttp } from '../fakes/http-options.ts'
-import { type Client, connect } from '../harness/client.ts'
-import { token } from '../harness/gateway.ts'
+import type { Outgoing } from '../../src/base/chat.ts'
+import type { EventSink, NewEvent } from '../../src/base/event.ts'
+import type { RemoteChat } from '../../src/base/remote-chats.ts'
+import { discord } from './platforms/discord.ts'
+import type { Platform } from './platforms/platform.ts'
+import { slack } from './platforms/slack.ts'
+import { telegram } from './platforms/telegram.ts'
+import { webchat } from './platforms/webchat.ts'
 
-/** A platform with one person on it. */
-interface Platform {
-  readonly chat: ChatAdapter
-  /** Resolves when the chat is connected. */
-  reached(): Promise<void>
-  arrive(conversation: string): Promise<void>
-  leave(conversation: string): Promise<void>
-  /** The platform's id of a conversation in the tests. */
-  place(conversation: string): Place
-  /** The message's id on the platform. */
-  say(conversation: string, text: string): string
-  /** The result of posting a final with nobody connected. */
-  readonly nobodyThere: Posted['type']
-  /** Finals shown to the person, in order. */
-  seen(conversation: string): readonly { about: string; text: string }[]
-  close(): Promise<void>
-}
-
-const platforms: Record<'webchat' | keyof typeof remoteChats, () => Promise<Platform>> = {
-  async webchat() {
-    const chat = createWebchat({
-      attach: async () => null,
-      refuse: async (_, why) => ({ type: 'refused', why, reason: why }),
-      change: async () => ({ changed: false, reason: 'too late' }),
-      stop: () => false,
-      deliverWaiting: async () => undefined,
-      sent: () => undefined,
-      broke: error => {
-        throw error
-      },
-      waiting: async () => [],
-      positions: () => [],
-      history: () => ({ messages: [], older: null }),
-      final: () => null,
-      onFinal: () => undefined,
-      fetched: async () => true,
-      wasCancelled: () => false,
-    })
-    const stop = new AbortController()
-    const http = await openHttp(
-      fakeHttp({ address: { token }, webchat: { connect: chat.connect, message: chat.message } }),
-      stop.signal,
-    )
-    const clients = new Map<string, Client>()
-    const finals = new Map<string, { about: string; text: string }[]>()
-    let said = 0
-    return {
-      chat,
-      nobodyThere: 'absent',
-      reached: async () => undefined,
-      place: conversation => ({ chat: 'webchat', conversation }),
-      async arrive(conversation) {
-        const heard = finals.get(conversation) ?? []
-        finals.set(conversation, heard)
-        clients.set(
-          conversation,
-          await connect(http.url, conversation, frame => {
-            if (frame.type === 'final') heard.push({ about: frame.id ?? '', text: frame.text ?? '' })
-          }),
-        )
-      },
-      leave: async conversation => clients.get(conversation)?.close(),
-      say(conversation, text) {
-        const id = `m${++said}`
-        clients.get(conversation)?.say(id, text)
-        return id
-      },
-      seen: conversation => finals.get(conversation) ?? [],
-      async close() {
-        stop.abort()
-        await http.closed
-      },
-    }
-  },
-
-  async discord() {
-    const discord = await openDiscord()
-    const workspace = await mkdtemp(join(tmpdir(), 'aetheel-contract-'))
-    const kept = new Map<string, string>()
-    const options = {
-      ...{ enabled: true, botToken: discord.token, api: discord.url, messageContent: true, threads: 'off' as const },
-      ...{ catchupMaxAge: 0, fileOver: 12_000 },
-    }
-    const chat = await remoteChats.discord.open(
-      { discord: options },
-      {
-        ...{ clock: systemClock, chance: Math.random },
-        workspace: { dir: workspace, readFile: async () => null },
-        commands: { list: [], completes: [], suggest: () => [] },
-        people: { knows: () => true, known: () => [] },
-        deliveries: { put: async () => undefined, isUnderway: () => false, sent: () => undefined },
-        memory: {
-          get: name => kept.get(name) ?? null,
-          put: (name, value) => void (value === null ? kept.delete(name) : kept.set(name, value)),
-          list: prefix =>
-            [...kept].filter(([name]) => name.startsWith(prefix)).map(([name, value]) => ({ name, value })),
-        },
-        emit: () => undefined,
-        change: async () => ({ changed: false, reason: 'too late' }),
-        broke: error => {
-          throw error
-        },
-      },
-    )
-    const rooms = new Map<string, Channel>()
-    const room = (conversation: string) => {
-      const found = rooms.get(conversation)
-      if (!found) throw new Error(`nobody has come to ${conversation}`)
-      return found
-    }
-    return {
-      chat,
-      nobodyThere: 'refused',
-      reached: () => discord.ready(),
-      place: conversation => ({ chat: 'discord', conversation: rooms.get(conversation)?.id ?? '1234' }),
-      async arrive(conversation) {
-        rooms.set(conversation, discord.channel(discord.home, conversation))
-      },
-      leave: async conversation => discord.removeChannel(room(conversation)),
-      say: (conversation, text) => discord.say(discord.ada, room(conversation), text, { mention: true }).id,
-      // A draft has a button.
-      seen: conversation =>
-        discord
-          .answers(room(conversation))
-          .filter(({ components }) => components.length === 0)
-          .map(({ reference, content }) => ({ about: reference ?? '', text: content })),
-      async close() {
-        await discord.close()
-        await rm(workspace, { recursive: true })
-      },
-    }
-  },
-}
+const platforms: Record<'webchat' | RemoteChat, () => Promise<Platform>> = { webchat, discord, telegram, slack }
 
 const final = (text: string, about = 'm'): Outgoing => ({
   key: `k-${text}`,
@@ -236,6 +100,22 @@ describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s
     const about = platform.say('one', 'a?')
     for (let i = 0; i < 2; i++) await platform.chat.post(platform.place('one'), final('a', about), never)
     expect(new Set(platform.seen('one').map(one => JSON.stringify(one))).size).toBe(1)
+  })
+
+  test('files are read within the scope of their delivery, and without one only if it has none', async () => {
+    const platform = await open()
+    await platform.arrive('one')
+    const about = platform.say('one', 'a?')
+    const scope = { folder: 'guests/ada', files: ['uploads/b.txt'] }
+    const place = platform.place('one')
+    await platform.chat.post(place, { ...final('a', about), files: ['guests/ada/a.txt', 'secret.txt'], scope }, never)
+    await platform.chat.post(place, { ...final('b', about), files: ['notes.txt'] }, never)
+    if (platform.filesRead === null) return expect(platform.chat.limits.namesFiles).toBe(true)
+    expect(platform.filesRead).toEqual([
+      { path: 'guests/ada/a.txt', scope },
+      { path: 'secret.txt', scope },
+      { path: 'notes.txt', scope: undefined },
+    ])
   })
 
   test('with nobody connected, a final is not reported as posted', async () => {

@@ -421,10 +421,13 @@ describe('skip if unchanged', () => {
   test('a job for a channel that cannot be reached is refused', async () => {
     await using work = await jobsWorkspace(noon)
     const placeOf = (channel: string | null) => (channel === null ? null : { chat: channel, conversation: '1' })
-    const { jobs } = await work.start({ placeOf, isReached: ({ chat }) => chat === 'discord' })
+    const { jobs } = await work.start({
+      placeOf,
+      objection: async ({ chat }) => (chat === 'discord' ? null : `There is no ${chat}.`),
+    })
     const add = (channel: string | null) =>
       jobs.add({ name: `to ${channel}`, schedule: 'every hour', instruction: 'Look.', channel })
-    expect(await add('slack')).toMatchObject({ ok: false, why: /no chat "slack" here/ })
+    expect(await add('slack')).toMatchObject({ ok: false, why: 'There is no slack.' })
     expect([(await add('discord')).ok, (await add(null)).ok]).toEqual([true, true])
   })
 

@@ -1,9 +1,11 @@
 // The crash campaign: twenty conversations, a slow agent, and a gateway that is killed again and again.
-// Usage: npm run test:crash -- --kills 300 [--seed 7] [--fault NAME]
+// Usage: npm run test:crash -- --kills 300 [--seed 7] [--fault NAME] [--chat discord]
 import { parseArgs } from 'node:util'
 import { makeHome, processesWith, type RunningGateway, startGateway, token } from '../harness/gateway.ts'
+import { campaignOn } from './chats.ts'
 import { type Conversation, talk } from './conversation.ts'
 import { faultArguments } from './faults.ts'
+import { randomFrom } from './random.ts'
 
 export interface CampaignResult {
   readonly kills: number
@@ -135,17 +137,6 @@ async function sumTrouble(url: string): Promise<string[]> {
     : [`the sum does not hold: ${JSON.stringify(events)}`]
 }
 
-/** mulberry32: small, and the same on every machine. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-}
-
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 const sum = <T>(all: readonly T[], of: (one: T) => number) => all.reduce((total, one) => total + of(one), 0)
 
@@ -155,18 +146,23 @@ if (import.meta.main) {
       kills: { type: 'string', default: '100' },
       seed: { type: 'string', default: String(Date.now() % 100_000) },
       fault: { type: 'string' },
+      /** On this chat; without it, over WebChat. */
+      chat: { type: 'string' },
     },
   })
   const seed = Number(values.seed)
   console.log(
-    `crash campaign: ${values.kills} kills, seed ${seed}${values.fault ? `, with the fault ${values.fault}` : ''}`,
+    `crash campaign on ${values.chat ?? 'WebChat'}: ${values.kills} kills, seed ${seed}${values.fault ? `, with the fault ${values.fault}` : ''}`,
   )
-  const result = await runCampaign({
-    kills: Number(values.kills),
-    seed,
-    ...(values.fault ? { fault: values.fault } : {}),
-    progress: line => console.log(line),
-  })
+  const onChat = values.chat === undefined ? null : campaignOn(values.chat)
+  const result = onChat
+    ? await onChat({ kills: Number(values.kills), seed })
+    : await runCampaign({
+        kills: Number(values.kills),
+        seed,
+        ...(values.fault ? { fault: values.fault } : {}),
+        progress: line => console.log(line),
+      })
   console.log(JSON.stringify({ ...result, broken: result.broken.slice(0, 20) }, null, 2))
   console.log(result.broken.length === 0 ? 'every promise was kept' : `${result.broken.length} promises broken`)
   process.exitCode = result.broken.length === 0 ? 0 : 1

@@ -1,11 +1,11 @@
 // The crash campaign on Discord: people write all the time, also while the gateway is down, and it is killed again and again.
 // Half of them get the same text as an answer, and Discord fails, rate-limits, refuses edits and soon forgets nonces.
-// Usage: node test/crash/discord.ts --kills 50 [--seed 7]
-import { parseArgs } from 'node:util'
+// Usage: npm run test:crash -- --chat discord --kills 50 [--seed 7]
 import type { Channel, Failure, FakeDiscord, StoredMessage } from '../fakes/discord/index.ts'
 import { pause, unaccounted } from '../fakes/temporary.ts'
 import { finals, openStage } from '../harness/discord.ts'
 import { processesWith } from '../harness/gateway.ts'
+import { randomFrom } from './random.ts'
 
 export interface DiscordCampaign {
   readonly said: number
@@ -113,24 +113,3 @@ const troubles: readonly (readonly [number, Parameters<FakeDiscord['fail']>[0], 
   [0.1, 'DELETE /channels/:id/messages/:message', { status: 503 }],
   [0.2, 'GET /channels/:id/messages', { status: 500 }],
 ]
-
-/** mulberry32: small, and the same on every machine. */
-function randomFrom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { kills: { type: 'string', default: '50' }, seed: { type: 'string', default: String(Date.now() % 1e5) } },
-  })
-  console.log(`crash campaign on Discord: ${values.kills} kills, seed ${values.seed}`)
-  const result = await runDiscordCampaign({ kills: Number(values.kills), seed: Number(values.seed) })
-  console.log(JSON.stringify(result, null, 2))
-  process.exitCode = result.broken.length === 0 ? 0 : 1
-}

@@ -58,6 +58,7 @@ export async function statusOf({ url }: { readonly url: string }) {
   const answer = await fetch(`${url}/api/status`, { headers: { authorization: `Bearer ${token}` } })
   return (await answer.json()) as {
     readonly events: Readonly<Record<'received' | 'answered' | 'waiting' | 'running' | 'refused' | 'failed', number>>
+    readonly deliveries: Readonly<Record<'sent' | 'failed' | 'waiting' | 'delayed', number>>
   }
 }
 

@@ -13,7 +13,7 @@ import { simulatedTime } from '../fakes/simulated-time.ts'
 type Settings = Partial<
   Pick<
     JobsParts,
-    'zone' | 'run' | 'busy' | 'placeOf' | 'lookMs' | 'fileGuard' | 'noCommands' | 'isReached' | 'heartbeats'
+    'zone' | 'run' | 'busy' | 'placeOf' | 'lookMs' | 'fileGuard' | 'noCommands' | 'objection' | 'heartbeats'
   >
 >
 

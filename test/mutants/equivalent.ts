@@ -23,7 +23,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'src/send/attached.ts',
-    line: "return [...text.matchAll(/\\]\\(([^()\\n]+)\\)/g)].flatMap(([, between = '']) => {",
+    line: "for (const [, between = ''] of text.matchAll(/\\]\\(([^()\\n]+)\\)/g)) {",
     ...{ was: "''", put: "'x'", because: 'The group is always there; only its type is not sure of it.' },
   },
   {

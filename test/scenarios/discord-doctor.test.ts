@@ -1,4 +1,5 @@
 // `aetheel doctor` while Discord is on.
+import { mkdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { exitOf } from '../fakes/temporary.ts'
 import { openStage, type Stage } from '../harness/discord.ts'
@@ -42,3 +43,43 @@ test('an unreachable Discord is reported; if Discord is off, it is not checked',
   expect(checks).toMatchObject([{ status: 'fail', detail: expect.stringContaining('cannot be reached') }])
   expect((await doctor(stage, { DISCORD: 'false' })).checks).toEqual([])
 })
+
+test('a job for a channel that the bot cannot write to is refused when it is added, and found by the doctor', async () => {
+  await using stage = await openStage()
+  const { discord, home } = stage
+  const quiet = discord.channel(discord.home, 'quiet')
+  const thread = discord.thread(quiet, 'inside')
+  discord.permissions(quiet, ['SendMessages', 'SendMessagesInThreads'])
+  const hidden = discord.channel(discord.home, 'hidden')
+  discord.permissions(hidden, ['ViewChannel'])
+  const dm = discord.dm(discord.ada)
+  mkdirSync(home.configDir, { recursive: true })
+  const add = async (channel: string) => {
+    const args = ['cron', 'add', `to ${channel}`, 'every hour', 'Look.', '--channel', `discord:${channel}`]
+    const run = runCommand(home, args, stage.settings({ AGENT_BACKEND: 'echo' }))
+    const code = await exitOf({ exit: run.exit, output: run.stderr })
+    return `${code} ${run.stderr()}`
+  }
+  const refused = [
+    [quiet.id, 'Send Messages'],
+    [thread.id, 'Send Messages'],
+    [hidden.id, 'View Channel'],
+    ['123456789012345678', 'does not exist'],
+    ['general', 'digits'],
+  ] as const
+  for (const [channel, why] of refused) {
+    const said = await add(channel)
+    expect(said).toMatch(/^1 /)
+    expect(said).toContain(why)
+  }
+  for (const channel of [discord.general.id, dm.id]) expect(await add(channel)).toMatch(/^0 /)
+
+  // By hand, and after the channel was lost.
+  discord.removeChannel(discord.general)
+  const run = runCommand(home, ['doctor', '--json'], stage.settings({ AGENT_BACKEND: 'echo' }))
+  await exitOf({ exit: run.exit, output: run.stderr })
+  expect(run.stdout()).toContain(`cannot be sent to discord:${discord.general.id}: this channel does not exist`)
+  // Without Discord nobody can tell, so the job is accepted.
+  discord.offline(true)
+  expect(await add('123456789012345679')).toMatch(/^0 /)
+}, 60_000)

@@ -7,7 +7,8 @@ import { connect } from '../harness/client.ts'
 import { token } from '../harness/gateway.ts'
 
 const proof = { authorization: 'Bearer a-secret-for-tests' }
-const env = { DOOR: 'a-secret-for-tests', OUTPUT_CHANNEL_ID: 'webchat:home' }
+// Without a wall: in a box a turn could not write these files at all.
+const env = { DOOR: 'a-secret-for-tests', OUTPUT_CHANNEL_ID: 'webchat:home', WALL: 'none' }
 const door = '## Webhooks\n### door\nSecret: DOOR\nInstruction: look {{payload}}\n'
 
 const read = (home: TemporaryHome, file: string) => readFileSync(join(home.configDir, file), 'utf8')

@@ -36,6 +36,8 @@ test('without a terminal it says which flags it needs, and writes nothing', asyn
   for (const [args, words] of [
     [['--yes', '--owner', 'me'], '--owner takes the user id'],
     [['--yes', '--discord-token-env', 'NOWHERE'], 'NOWHERE, which is not set'],
+    [['--yes', '--connect', 'discord'], 'DISCORD_BOT_TOKEN, which is not set'],
+    [['--yes', '--connect', 'irc'], 'discord'],
     [['--yes', '--backend', 'clod'], 'Allowed choices are claude'],
   ] as const)
     expect(await init(home, args, { PATH })).toMatchObject({ code: 2, out: '', err: expect.stringContaining(words) })
@@ -81,7 +83,7 @@ test('with flags: the token is checked and stored only in .env, and the agent an
   expect(JSON.parse(again.out)).toMatchObject({
     backend: 'claude',
     owner,
-    discord: true,
+    chats: ['discord'],
     files: [],
     live: { status: 'ok' },
   })
@@ -158,6 +160,8 @@ test.skipIf(!hasScript)(
         ['Where should', '\r'],
         ['number or name', 'nobody\r'],
         ['Enter a number', '1\r'],
+        ['Which chats', 'discrod\r'],
+        ['Enter names', 'discord\r'],
         ['bot token', 'wrong-token\r'],
         ['does not accept', `${secret}\r`],
         ['user id', 'me\r'],
@@ -172,7 +176,7 @@ test.skipIf(!hasScript)(
     expect(shown).not.toContain('wrong-token')
     expect(shown).toContain('claude answered in')
     expect(readFileSync(join(home.dir, '.env'), 'utf8')).toBe(`DISCORD_BOT_TOKEN=${secret}\n`)
-    expect(readFileSync(join(home.dir, 'config/config.json'), 'utf8')).toContain(owner)
+    expect(readFileSync(join(home.dir, 'config/config.json'), 'utf8')).toContain(`discord:${owner}`)
   },
   60_000,
 )
@@ -184,6 +188,7 @@ test.skipIf(!hasScript).each([
     [
       ['Where should', '\r'],
       ['number or name', '\r'],
+      ['Which chats', 'discord\r'],
       ['bot token', 'abc\x03'],
     ],
   ],
@@ -192,7 +197,7 @@ test.skipIf(!hasScript).each([
     [
       ['Where should', 'elsewhere\r'],
       ['number or name', '\r'],
-      ['bot token', '\r'],
+      ['Which chats', '\r'],
       ['called', '\r'],
       ['Write this?', '\x03'],
     ],
@@ -203,7 +208,7 @@ test.skipIf(!hasScript).each([
     [
       ['Where should', '\r'],
       ['number or name', '\r'],
-      ['bot token', '\r'],
+      ['Which chats', '\r'],
       ['called', '\r'],
       ['Write this?', 'n\r'],
     ],
@@ -213,7 +218,7 @@ test.skipIf(!hasScript).each([
     [
       ['Where should', 'deep/er\r'],
       ['number or name', '\r'],
-      ['bot token', '\r'],
+      ['Which chats', '\r'],
       ['called', 'Ada\r'],
       ['Write this?', '\r'],
       ['for a first answer', '\x03'],

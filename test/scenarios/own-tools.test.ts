@@ -42,6 +42,7 @@ async function openGateway() {
   }
   const messages = {
     placeNamed: () => null,
+    objection: async () => null,
     async say(_: string, __: unknown, text: string) {
       said.push(text)
       return { left: [] }

@@ -22,6 +22,7 @@ import type { Finding } from '../../ui/index.ts'
 import { findGateway, workspaceOf } from '../running-gateway.ts'
 import { systemClock as clock } from '../system-clock.ts'
 import { chatNames, remoteChatsOn } from '../wiring/chat-names.ts'
+import { checkPlace } from '../wiring/place-objection.ts'
 import { auditChecks } from './audit.ts'
 import { type FoundBackends, findBackends } from './backends.ts'
 import { askOnce, questionTo } from './live-turn.ts'
@@ -139,6 +140,7 @@ function allParts(context: DoctorContext, signal: AbortSignal): readonly Part[] 
             defaultChannel: loaded.config.heartbeat.defaultChannel,
             heartbeat: loaded.config.heartbeat,
             chats: chatNames(loaded.config),
+            check: place => checkPlace(loaded.config, place, signal),
           })
         : [],
     ),

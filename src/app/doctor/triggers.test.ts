@@ -20,6 +20,7 @@ const look = async (more: Partial<Parameters<typeof triggerChecks>[0]> = {}) => 
   const given = {
     ...{ configDir: dir, variable: () => null, defaultChannel: 'webchat:home', chats: ['webchat'] as const },
     heartbeat: { enabled: true, silent: false },
+    check: async () => ({ type: 'writable' }) as const,
   }
   const all = await triggerChecks({ ...given, ...more })
   return all.map(
@@ -122,4 +123,17 @@ test('three hundred bad jobs are not three hundred lines, and a pipe in place of
     ...['off hooks: none', 'off webhooks: none'],
     expect.stringMatching(/^warn skills: .*is not a file; it is left out/),
   ])
+})
+
+test('a channel that nothing can be sent to is reported with everybody who uses it', async () => {
+  write('agents.md', '# Rules\n\n## Cron Jobs\n\n### a\nCron: 0 8 * * *\nChannel: discord:404\nInstruction: Look.\n')
+  const found = await look({
+    ...{ chats: ['discord', 'webchat'], defaultChannel: 'discord:1' },
+    check: async ({ conversation }) =>
+      conversation === '404' ? { type: 'refused', why: 'it is gone' } : { type: 'unknown', why: 'no network' },
+  })
+  expect(found).toContain(
+    'warn schedules: the answers of a cannot be sent to discord:404: it is gone → Name another channel, or let the bot write there.',
+  )
+  expect(found.filter(line => line.includes('cannot be sent'))).toHaveLength(1)
 })

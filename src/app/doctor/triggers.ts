@@ -1,8 +1,9 @@
 // The workspace checks of `aetheel doctor`: which jobs, hooks, webhooks and skills are in effect, and which cannot be used.
 
+import type { PlaceCheck } from '../../base/chat-module.ts'
 import type { Check } from '../../base/check.ts'
 import { counted } from '../../base/counted.ts'
-import { readPlace } from '../../base/event.ts'
+import { type Place, placeName, readPlace } from '../../base/event.ts'
 import { readAgentsFile, readSchedules } from '../../clock/index.ts'
 import { readHooks, readWebhooks } from '../../hooks/index.ts'
 import { createSkills } from '../../prompt/index.ts'
@@ -15,6 +16,8 @@ export interface TriggerContext {
   readonly defaultChannel: string | null
   readonly heartbeat: { readonly enabled: boolean; readonly silent: boolean }
   readonly chats: readonly [string, ...string[]]
+  /** Whether something can be sent to this place. */
+  check(place: Place): Promise<PlaceCheck>
 }
 
 /** Further problems of the same kind are only counted. */
@@ -24,8 +27,8 @@ export async function triggerChecks(context: TriggerContext): Promise<readonly C
   const agents = await readAgentsFile(context.configDir)
   return [
     ...(await scheduleChecks(context)),
-    ...hookChecks(agents, context),
-    ...webhookChecks(agents, context),
+    ...(await hookChecks(agents, context)),
+    ...(await webhookChecks(agents, context)),
     ...(await skillChecks(context)),
   ]
 }
@@ -43,11 +46,11 @@ async function scheduleChecks(context: TriggerContext): Promise<readonly Check[]
       'schedules',
       troubles.map(({ file, name, why }) => ({ detail: `${name === '' ? file : `${name} in ${file}`}: ${why}` })),
     ),
-    ...placeChecks('schedules', speaking, context),
+    ...(await placeChecks('schedules', speaking, context)),
   ]
 }
 
-function hookChecks(agents: string, context: TriggerContext): readonly Check[] {
+async function hookChecks(agents: string, context: TriggerContext): Promise<readonly Check[]> {
   const { hooks, troubles } = readHooks(agents)
   const names = Object.keys(hooks)
   return [
@@ -56,15 +59,15 @@ function hookChecks(agents: string, context: TriggerContext): readonly Check[] {
       'hooks',
       troubles.map(({ file, name, why }) => ({ detail: `${name} in ${file}: ${why}` })),
     ),
-    ...placeChecks(
+    ...(await placeChecks(
       'hooks',
       Object.entries(hooks).map(([name, { channel }]) => ({ name, channel })),
       context,
-    ),
+    )),
   ]
 }
 
-function webhookChecks(agents: string, context: TriggerContext): readonly Check[] {
+async function webhookChecks(agents: string, context: TriggerContext): Promise<readonly Check[]> {
   const { webhooks, troubles } = readWebhooks(agents)
   const [open, shut] = [true, false].map(wanted =>
     webhooks.filter(({ secret }) => ((context.variable(secret) ?? '').trim() !== '') === wanted),
@@ -79,7 +82,7 @@ function webhookChecks(agents: string, context: TriggerContext): readonly Check[
         fix: `Write ${secret}=… into .env, with the secret that the sender uses, and start the gateway again.`,
       })),
     ]),
-    ...placeChecks('webhooks', webhooks, context),
+    ...(await placeChecks('webhooks', webhooks, context)),
   ]
 }
 
@@ -107,11 +110,12 @@ function warnings(name: string, all: readonly Pick<Check, 'detail' | 'fix'>[]): 
 }
 
 /** Answers that nobody would see. This is allowed, since the agent may write files instead, but it is seldom intended. */
-function placeChecks(
+async function placeChecks(
   name: string,
   all: readonly { readonly name: string; readonly channel: string | null }[],
-  { defaultChannel, chats }: TriggerContext,
-): readonly Check[] {
+  context: TriggerContext,
+): Promise<readonly Check[]> {
+  const { defaultChannel, chats } = context
   const placeless = all.filter(({ channel }) => readPlace(channel ?? defaultChannel, chats) === null)
   const astray = all.filter(({ channel }) => {
     const place = readPlace(channel ?? defaultChannel, chats)
@@ -134,7 +138,30 @@ function placeChecks(
             fix: `The chats that are on: ${chats.join(', ')}.`,
           },
         ]),
+    ...(await unreachable(all, context)),
   ])
+}
+
+/** Answers that would be lost after the turn was paid for. */
+async function unreachable(
+  all: readonly { readonly name: string; readonly channel: string | null }[],
+  { defaultChannel, chats, check }: TriggerContext,
+): Promise<readonly Pick<Check, 'detail' | 'fix'>[]> {
+  const users = new Map<string, { readonly place: Place; readonly by: { readonly name: string }[] }>()
+  for (const one of all) {
+    const place = readPlace(one.channel ?? defaultChannel, chats)
+    if (!place || !chats.includes(place.chat)) continue
+    const known = users.get(placeName(place)) ?? { place, by: [] }
+    users.set(placeName(place), known)
+    known.by.push(one)
+  }
+  const found = [...users].map(async ([channel, { place, by }]) => {
+    const checked = await check(place)
+    if (checked.type !== 'refused') return []
+    const fix = 'Name another channel, or let the bot write there.'
+    return [{ detail: `the answers of ${listed(by)} cannot be sent to ${channel}: ${checked.why}`, fix }]
+  })
+  return (await Promise.all(found)).flat()
 }
 
 const listed = (all: readonly { readonly name: string }[]): string => {

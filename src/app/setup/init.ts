@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { chatLabels, type RemoteChat } from '../../base/remote-chats.ts'
 import { remoteChats } from '../../chat/index.ts'
 import {
   type Config,
@@ -24,23 +25,34 @@ import { writeTogether } from './write-files.ts'
 
 type Ready = Extract<Loaded, { ok: true }>
 
-export function createSetup(from: LoadFrom, { config, environment, hide }: Ready): Setup {
-  const { configDir, agent, owner, discord } = config
+export function createSetup(from: LoadFrom, { config, environment, hide, values }: Ready): Setup {
+  const { configDir, agent, owner } = config
   return {
     dir: configDir,
     backend: agent.backend,
     owners: owner.users,
-    discord: { hasToken: discord.botToken !== null, enabled: discord.enabled },
+    chats: Object.values(remoteChats).map(chat => ({
+      ...{ name: chat.name, label: chatLabels[chat.name as RemoteChat], ...chat.setup },
+      enabled: chat.isOn(config),
+      hasTokens: chat.setup.secrets.every(({ variable }) =>
+        values.some(({ env, from: source }) => env === variable && source !== 'default'),
+      ),
+      probe: async (tokens, signal) => chat.probe((await withTokens(from, tokens)) ?? config, signal),
+    })),
     named: existsSync(join(configDir, 'identity.md')),
     async backends(signal) {
       const { backendsFor } = await import('../doctor/index.ts')
       return backendsFor(from, signal)
     },
-    bot: (token, signal) =>
-      remoteChats.discord.probe({ discord: { ...discord, botToken: token ?? discord.botToken } }, signal),
     variable: name => environment[name] ?? null,
     plan: choices => planFor(from, config, hide, choices),
   }
+}
+
+/** The configuration as it would be with these tokens; null: it would not load. */
+async function withTokens(from: LoadFrom, tokens: ReadonlyMap<string, string>): Promise<Config | null> {
+  const loaded = await loadConfig({ ...from, env: { ...from.env, ...Object.fromEntries(tokens) } })
+  return loaded.ok ? loaded.config : null
 }
 
 const opening = '// Configuration of Aetheel. "npx aetheel config show" lists every option.\n{}\n'
@@ -59,9 +71,9 @@ async function planFor(from: LoadFrom, config: Config, hide: Ready['hide'], choi
     ...(variables.size > 0 ? [{ ...dotEnv, keep: false }] : []),
     ...(identity.after === (identity.before ?? '') ? [] : [{ ...identity, keep: false }]),
   ].filter(({ before, after }) => before !== after)
-  const secret = choices.discordToken
-  // Hides the new token, and the other secrets in the lines shown.
-  const hideAll = (text: string) => hide(secret === null ? text : text.replaceAll(secret, mask))
+  // Hides the new tokens, and the other secrets in the lines shown.
+  const hideAll = (text: string) =>
+    hide([...choices.tokens.values()].reduce((so, one) => so.replaceAll(one, mask), text))
   const files = changes.map(change => shown(change, hideAll))
   return {
     files,
@@ -73,20 +85,19 @@ async function planFor(from: LoadFrom, config: Config, hide: Ready['hide'], choi
   }
 }
 
-function settingsFor({ backend, discord, owner }: Choices, config: Config): ReadonlyMap<string, JsonValue> {
+function settingsFor({ backend, chats, owner }: Choices, config: Config): ReadonlyMap<string, JsonValue> {
   const owners = config.owner.users
   return new Map<string, JsonValue>([
     ...(backend === null ? [] : [['agent.backend', backend] as const]),
-    ...(discord && !config.discord.enabled ? [['discord.enabled', true] as const] : []),
+    ...chats.filter(name => !isEnabled(config, name)).map(name => [`${name}.enabled`, true] as const),
     ...(owner === null || owners.includes(owner) ? [] : [['owner.users', [...owners, owner]] as const]),
   ])
 }
 
-const variablesFor = ({ discordToken, rememberDir }: Choices, configDir: string): ReadonlyMap<string, string> =>
-  new Map([
-    ...(discordToken === null ? [] : [[options['discord.bot_token'].env, discordToken] as const]),
-    ...(rememberDir ? [[options.config_dir.env, configDir] as const] : []),
-  ])
+const isEnabled = (config: Config, name: string): boolean => config[name as RemoteChat].enabled
+
+const variablesFor = ({ tokens, rememberDir }: Choices, configDir: string): ReadonlyMap<string, string> =>
+  new Map([...tokens, ...(rememberDir ? [[options.config_dir.env, configDir] as const] : [])])
 
 interface Edited {
   readonly path: string
@@ -140,8 +151,10 @@ async function remarksOn(
   return [
     ...wins('config_dir', choices.rememberDir && (from.env.CONFIG_DIR ?? config.configDir) !== config.configDir),
     ...wins('agent.backend', choices.backend !== null && config.agent.backend !== choices.backend),
-    ...wins('discord.enabled', choices.discord && !config.discord.enabled),
-    ...wins('discord.bot_token', choices.discordToken !== null && config.discord.botToken !== choices.discordToken),
+    ...choices.chats.flatMap(name => wins(`${name as RemoteChat}.enabled`, !isEnabled(config, name))),
+    ...[...choices.tokens]
+      .filter(([variable, token]) => env[variable] !== token)
+      .map(([variable]) => `${variable} is set in the environment and overrides this.`),
     ...wins('owner.users', choices.owner !== null && !config.owner.users.includes(choices.owner)),
   ]
 }

@@ -13,6 +13,7 @@ import { type Budget, withinBudget } from '../../intake/index.ts'
 import { piecesOf } from '../../send/index.ts'
 import { actorCalling, byHand, createJobStates, type Database, type FileGuard } from '../../store/index.ts'
 import { runShell } from '../shell.ts'
+import { placeObjection } from './place-objection.ts'
 
 export interface TriggersParts {
   readonly live: LiveConfig
@@ -60,7 +61,7 @@ export function createTriggers(parts: TriggersParts): Triggers {
     busy: inbox.isBusy,
     heartbeats: () => live.current().heartbeat,
     placeOf,
-    isReached: ({ chat }) => chats.has(chat),
+    objection: place => placeObjection(live.current(), place),
     fileGuard: {
       approved: fileGuard.approved,
       edit: (file, by, change) => fileGuard.edit(file, by ? actorCalling(by) : byHand, change),

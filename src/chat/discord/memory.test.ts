@@ -1,7 +1,8 @@
 // Which of our messages answers what.
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../base/chat.ts'
-import { createPendingQuestions, openAnswers } from './memory.ts'
+import { openAnswers } from '../answers.ts'
+import { createPendingQuestions } from './memory.ts'
 
 function memory(): ChatMemory {
   const kept = new Map<string, string>()

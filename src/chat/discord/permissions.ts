@@ -1,4 +1,4 @@
-// Where the bot may read, by Discord's rules. Forbidden requests are refused, and too many refusals get the bot blocked.
+// Where the bot may read and write, by Discord's rules. Forbidden requests are refused, and too many refusals get the bot blocked.
 import type { GatewayGuildCreateDispatchData } from '@discordjs/core'
 
 interface Overwrite {
@@ -28,7 +28,17 @@ const threadTypes: readonly number[] = [10, 11, 12]
 /** Forums and media channels contain only threads. */
 const withoutMessages: readonly number[] = [15, 16]
 
-export function readableIn(guild: GuildGiven, us: string): (channel: ChannelGiven) => boolean {
+export const readableIn = (guild: GuildGiven, us: string) => allowedIn(guild, us, () => reading)
+
+/** Where the bot may write: View Channel and Send Messages, in a thread Send Messages in Threads. */
+export const writableIn = (guild: GuildGiven, us: string) =>
+  allowedIn(guild, us, ({ type }) => (1n << 10n) | (threadTypes.includes(type) ? 1n << 38n : 1n << 11n))
+
+function allowedIn(
+  guild: GuildGiven,
+  us: string,
+  needed: (channel: ChannelGiven) => bigint,
+): (channel: ChannelGiven) => boolean {
   const member = guild.members.find(({ user }) => user?.id === us)
   const roles = new Set([guild.id, ...(member?.roles ?? [])])
   const base = all(guild.roles.filter(({ id }) => roles.has(id)).map(({ permissions }) => permissions))
@@ -48,7 +58,8 @@ export function readableIn(guild: GuildGiven, us: string): (channel: ChannelGive
       (so, some) => (so & ~all(some.map(({ deny }) => deny))) | all(some.map(({ allow }) => allow)),
       base,
     )
-    return (may & reading) === reading
+    const wanted = needed(channel)
+    return (may & wanted) === wanted
   }
 }
 

@@ -3,8 +3,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { worseThanLinear } from '../../../test/harness/growth.ts'
 import type { ChatMemory } from '../../base/chat.ts'
+import { withoutFileLinks } from '../excerpts.ts'
 import { idAt } from './message.ts'
-import { beginningOf, createPostJournal, draftOf, limits, nonceOf, withoutFileLinks } from './poster.ts'
+import { beginningOf, createPostJournal, draftOf, limits, nonceOf } from './poster.ts'
 
 const now = Date.UTC(2026, 0, 1)
 

@@ -4,21 +4,13 @@ import type { RawFile } from '@discordjs/rest'
 import type { FileScope, Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
-import type { Clock } from '../../base/time.ts'
+import type { Answers, DraftNote } from '../answers.ts'
+import { withoutFileLinks } from '../excerpts.ts'
+import { createLiveDrafts, type DraftParts, type Drafts } from '../live-drafts.ts'
 import { codes, postedOf, type Trouble, troubleOf } from './errors.ts'
-import type { Answers, Asked, DraftNote, PendingQuestions } from './memory.ts'
+import type { Asked, PendingQuestions } from './memory.ts'
 import type { Threads } from './places.ts'
-import {
-  allowed,
-  type Body,
-  beginningOf,
-  draftOf,
-  limits,
-  nonceOf,
-  type Poster,
-  stopButton,
-  withoutFileLinks,
-} from './poster.ts'
+import { allowed, type Body, beginningOf, draftOf, limits, nonceOf, type Poster, stopButton } from './poster.ts'
 
 export interface SendingParts {
   readonly api: API
@@ -231,91 +223,16 @@ function withNote(content: string, missing: readonly string[]): string {
   return limits.measure(noted) <= limits.length ? noted : content
 }
 
-// Live drafts: the answer so far, edited at Discord's pace, one edit at a time. Drafts may be lost.
-
 /** Discord does not publish its limits for edits; this pace works in practice. */
 export const editEveryMs = 1200
-const lookEveryMs = 200
 
-export interface DraftParts {
-  readonly clock: Clock
-  /** Sets the text of the draft that answers `about`. */
-  write(place: Place, about: string, key: string, content: string): Promise<void>
-  /** True while the draft would end up between the pieces of an earlier answer. */
-  held(place: Place, about: string): boolean
-  lost(place: Place, why: string): void
-}
-
-export interface Drafts {
-  /** Returns immediately. Only the latest text is shown, when the next edit is due. */
-  show(place: Place, message: Outgoing, signal: AbortSignal): void
-  /** Resolves when no edit of the draft is in flight; none follows. */
-  finish(about: string): Promise<void>
-}
-
-interface Draft {
-  text: string
-  label: string | null
-  steps: number
-  shown: string
-  over: boolean
-  /** The edit in flight. */
-  writing: Promise<void>
-  busy: boolean
-}
-
-export function createDrafts({ clock, write, held, lost }: DraftParts): Drafts {
-  const drafts = new Map<string, Draft>()
-
-  const blank = (): Draft => ({
-    ...{ text: '', label: null, steps: 0, shown: '' },
-    ...{ over: false, busy: false, writing: Promise.resolve() },
+export const createDrafts = (parts: Omit<DraftParts, 'everyMs' | 'render' | 'trouble'>): Drafts =>
+  createLiveDrafts({
+    ...parts,
+    everyMs: () => editEveryMs,
+    render: draftOf,
+    trouble(error) {
+      const found = troubleOf(error)
+      return { afterMs: found.type === 'passing' ? found.afterMs : null, why: found.why }
+    },
   })
-
-  /** Runs while there is something new, one edit per pause. */
-  async function keepShowing(draft: Draft, place: Place, about: string, key: string, signal: AbortSignal) {
-    draft.busy = true
-    while (!draft.over && !signal.aborted) {
-      const content = draftOf(draft)
-      if (content === '' || content === draft.shown) break
-      if (held(place, about)) {
-        await clock.sleep(lookEveryMs, signal)
-        continue
-      }
-      let pause = editEveryMs
-      draft.writing = write(place, about, key, content).then(
-        () => {
-          draft.shown = content
-        },
-        error => {
-          const trouble = troubleOf(error)
-          if (trouble.type === 'passing') pause = Math.max(editEveryMs, trouble.afterMs)
-          else draft.over = true
-          lost(place, trouble.why)
-        },
-      )
-      await draft.writing
-      await clock.sleep(pause, signal)
-    }
-    draft.busy = false
-  }
-
-  return {
-    show(place, { about, key, text, action }, signal) {
-      if (about === null) return
-      const draft = drafts.get(about) ?? blank()
-      drafts.set(about, draft)
-      draft.text = text
-      if (action?.phase === 'started') draft.steps++
-      if (action) draft.label = action.phase === 'started' ? action.label : null
-      if (!draft.busy && draftOf(draft) !== '') void keepShowing(draft, place, about, key, signal)
-    },
-    async finish(about) {
-      const draft = drafts.get(about)
-      if (!draft) return
-      drafts.delete(about)
-      draft.over = true
-      await draft.writing
-    },
-  }
-}

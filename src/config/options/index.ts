@@ -5,12 +5,28 @@ import { gateway, heartbeat, http, queue, workspace } from './gateway.ts'
 import { limits } from './limits.ts'
 import type { Block, Finding, Option, ValuesOf } from './option.ts'
 import { access, budget } from './people.ts'
+import { slack } from './slack.ts'
+import { telegram } from './telegram.ts'
 import { walls } from './walls.ts'
 
 export type { Option } from './option.ts'
 
 /** In display order. */
-const blocks = [workspace, agent, queue, discord, access, walls, heartbeat, budget, limits, http, gateway] as const
+const blocks = [
+  workspace,
+  agent,
+  queue,
+  discord,
+  telegram,
+  slack,
+  access,
+  walls,
+  heartbeat,
+  budget,
+  limits,
+  http,
+  gateway,
+] as const
 
 type OptionsIn<B> = B extends Block<infer Options> ? Options : never
 type All<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer Every) => void

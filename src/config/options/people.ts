@@ -8,7 +8,8 @@ export const access = block({
     env: 'OWNERS',
     kind: idList,
     default: [],
-    description: 'User ids of the owners of this gateway. Owners may do everything and have no limits.',
+    description:
+      'User ids of the owners of this gateway, such as telegram:1234; ids without a chat are of Discord. Owners may do everything and have no limits.',
   }),
   'gate.users': option({
     live: true,

@@ -1,30 +1,17 @@
 // What `aetheel init` has to know: asked at the terminal, otherwise from flags and what is found.
 import { openProgress } from './chat/progress.ts'
-import { createPage } from './doctor.ts'
 import { whereOf } from './gateway-client.ts'
+import { whichChats, whoOwns } from './init-chats.ts'
+import { type Chooser, Unclear } from './init-questions.ts'
 import type { Choices, CliPorts, Flags, FoundBackend, Setup } from './ports.ts'
 import type { Questions } from './questions.ts'
 import { aligned, type Terminal } from './terminal.ts'
-
-/** Missing or invalid input: exit code 2. */
-export class Unclear extends Error {
-  override readonly name = 'Unclear'
-}
 
 export interface Chosen {
   readonly setup: Setup
   readonly choices: Choices
   /** The flags by which other commands find the workspace. */
   readonly where: Flags
-}
-
-interface Chooser {
-  readonly terminal: Terminal
-  readonly flags: Flags
-  /** Null if there is no terminal to ask at. */
-  readonly questions: Questions | null
-  readonly signal: AbortSignal
-  say(text?: string): void
 }
 
 export const choosers = (
@@ -43,12 +30,16 @@ export async function choose(ports: CliPorts, flags: Flags, chooser: Chooser): P
   const setup = elsewhere === null ? usual : await ports.setup({ configDir: elsewhere })
   const where = elsewhere === null ? whereOf(flags) : { configDir: setup.dir }
   const backend = await whoAnswers(setup, chooser)
-  const { discordToken, discord } = await discordToo(setup, chooser)
-  const owner = await whoOwns(setup, chooser, discord || setup.discord.enabled)
+  const { chats, tokens } = await whichChats(setup, chooser)
+  const owner = await whoOwns(setup, chooser, chatsOn(setup, chats))
   const name = await called(setup, chooser)
-  const choices = { backend, discordToken, discord, owner, name, rememberDir: setup.dir !== usual.dir }
+  const choices = { backend, chats, tokens, owner, name, rememberDir: setup.dir !== usual.dir }
   return { setup, choices, where }
 }
+
+/** The chats that are, or will be, on. */
+export const chatsOn = ({ chats }: Setup, chosen: readonly string[]): readonly string[] =>
+  chats.filter(({ name, enabled }) => enabled || chosen.includes(name)).map(({ name }) => name)
 
 /** Null for the default folder. */
 async function workspace({ dir }: Setup, { flags, questions }: Chooser): Promise<string | null> {
@@ -115,76 +106,6 @@ function mustRun(name: string, all: readonly FoundBackend[]): string {
   throw new Error(`${name} cannot be used: ${found?.detail ?? 'it is not known'}. ${found?.fix ?? ''}`.trim())
 }
 
-type DiscordChoice = Pick<Choices, 'discord' | 'discordToken'>
-const noDiscord: DiscordChoice = { discord: false, discordToken: null }
-
-async function discordToo(setup: Setup, chooser: Chooser): Promise<DiscordChoice> {
-  const { flags, questions } = chooser
-  const variable = flags.discordTokenEnv
-  if (typeof variable === 'string') {
-    const token = setup.variable(variable)
-    if (token === null) throw new Unclear(`--discord-token-env names ${variable}, which is not set.`)
-    if (await isGood(setup, chooser, token)) return { discord: true, discordToken: token }
-    throw new Error('nothing was written: Discord must be reachable, and accept the token.')
-  }
-  if (!questions) return noDiscord
-  return askForToken(setup, chooser, questions)
-}
-
-async function askForToken(setup: Setup, chooser: Chooser, questions: Questions): Promise<DiscordChoice> {
-  const { say } = chooser
-  say()
-  const { hasToken } = setup.discord
-  if (!hasToken) {
-    say('Discord: https://discord.com/developers/applications, New Application, Bot:')
-    say('switch on Message Content Intent, Save Changes; then Reset Token, and copy it.')
-  }
-  const question = hasToken
-    ? 'A Discord bot token is set. Press Enter to keep it, or type another (not shown):'
-    : 'The bot token (not shown; press Enter to go without Discord):'
-  for (;;) {
-    const token = await questions.askSecret(question)
-    if (token === '' && !hasToken) return noDiscord
-    if (!/^[!-~]*$/.test(token)) say('A token has no spaces, and only ASCII characters.')
-    else if (await isGood(setup, chooser, token || null)) return { discord: true, discordToken: token || null }
-    else if (token === '') return noDiscord
-  }
-}
-
-/** Prints the checks of the token. */
-async function isGood(
-  setup: Setup,
-  { terminal, flags, questions, signal }: Chooser,
-  token: string | null,
-): Promise<boolean> {
-  const progress = openProgress(terminal.stderr, terminal.now, () => '')
-  progress.show('asking Discord')
-  const looked = await setup.bot(token, signal).finally(progress.close)
-  const page = createPage(questions || flags.json === true ? terminal.stderr : terminal.stdout)
-  for (const check of looked.checks) page.row(check)
-  return looked.type === 'good'
-}
-
-const isUserId = (text: string) => /^\d{15,21}$/.test(text)
-
-async function whoOwns(setup: Setup, { flags, questions, say }: Chooser, discord: boolean): Promise<string | null> {
-  if (typeof flags.owner === 'string') {
-    if (flags.owner === 'later') return null
-    if (isUserId(flags.owner)) return flags.owner
-    throw new Unclear('--owner takes the user id of a Discord account, 17 to 20 digits, or the word later.')
-  }
-  if (!questions || !discord || setup.owners.length > 0) return null
-  say()
-  say('The owner may do everything. In Discord: Settings, Advanced, Developer Mode;')
-  say('then right click on your name, Copy User ID.')
-  for (;;) {
-    const answer = await questions.ask('Your user id (press Enter to do this later, with a code from the bot):', '')
-    if (answer === '') return null
-    if (isUserId(answer)) return answer
-    say('A user id has 17 to 20 digits, and nothing else.')
-  }
-}
-
 /** Asked only once: afterwards the name is in identity.md, which is edited by hand. */
 async function called({ named }: Setup, { flags, questions, say }: Chooser): Promise<string | null> {
   const given = typeof flags.name === 'string' ? flags.name.trim() : null
@@ -209,8 +130,11 @@ async function whatIsMissing(setup: Setup, chooser: Chooser): Promise<string> {
           ? 'the backend that answers; none was found, but echo always works'
           : `the backend that answers; found: ${found.join(', ')}`,
       ],
-      ['  --discord-token-env NAME', 'the variable that holds the bot token'],
-      ['  --owner ID', 'the Discord user id of its owner, or: later'],
+      [
+        '  --connect CHATS',
+        `${setup.chats.map(one => one.name).join(', ')}; their tokens are read from ${setup.chats.flatMap(one => one.secrets.map(({ variable }) => variable)).join(', ')}`,
+      ],
+      ['  --owner CHAT:ID', 'the user id of its owner on one of them, or: later'],
       ['  --name NAME', 'what it is called'],
     ]),
   ].join('\n')

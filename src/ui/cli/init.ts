@@ -5,7 +5,8 @@ import { openProgress } from './chat/progress.ts'
 import { renderDiff } from './diff.ts'
 import { createPage } from './doctor.ts'
 import { whereOf } from './gateway-client.ts'
-import { type Chosen, choose, choosers, Unclear } from './init-choices.ts'
+import { type Chosen, chatsOn, choose, choosers } from './init-choices.ts'
+import { Unclear } from './init-questions.ts'
 import type { CliPorts, Flags, Plan } from './ports.ts'
 import { createQuestions, Left } from './questions.ts'
 import { aligned, paintFor, type Terminal, withoutControls } from './terminal.ts'
@@ -112,7 +113,7 @@ const summary = ({ setup, choices }: Chosen, { files, warnings }: Plan, live: Ch
   dir: setup.dir,
   backend: choices.backend ?? setup.backend,
   owner: choices.owner ?? setup.owners[0] ?? null,
-  discord: choices.discord || setup.discord.enabled,
+  chats: chatsOn(setup, choices.chats),
   files: files.map(({ path, isNew, copy }) => ({ path, change: isNew ? 'written' : 'changed', copy })),
   warnings,
   live,
@@ -120,8 +121,7 @@ const summary = ({ setup, choices }: Chosen, { files, warnings }: Plan, live: Ch
 
 function next({ setup, choices }: Chosen, running: boolean, flags: Flags): readonly string[] {
   const dir = typeof flags.configDir === 'string' ? ` --config-dir ${flags.configDir}` : ''
-  const discord = choices.discord || setup.discord.enabled
-  const ownerless = discord && choices.owner === null && setup.owners.length === 0
+  const ownerless = chatsOn(setup, choices.chats).length > 0 && choices.owner === null && setup.owners.length === 0
   return [
     '',
     'Next:',

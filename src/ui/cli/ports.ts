@@ -1,5 +1,5 @@
 // What the command line needs from the rest of the program; passed in by main.ts.
-import type { ChatProbe } from '../../base/chat-module.ts'
+import type { ChatProbe, ChatSetup } from '../../base/chat-module.ts'
 import type { Check } from '../../base/check.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { LoginsAdmin } from '../../base/logins.ts'
@@ -65,23 +65,34 @@ export interface Setup {
   /** From the configuration. Null if not set. */
   readonly backend: string | null
   readonly owners: readonly string[]
-  readonly discord: { readonly hasToken: boolean; readonly enabled: boolean }
+  readonly chats: readonly ChatToSetUp[]
   /** There is an identity.md. */
   readonly named: boolean
   backends(signal: AbortSignal): Promise<readonly FoundBackend[]>
-  /** Asks Discord about this token, or about the one that is set. */
-  bot(token: string | null, signal: AbortSignal): Promise<ChatProbe>
   /** A variable from the environment or from .env. */
   variable(name: string): string | null
   /** Rejects with a readable message if the result would not load. */
   plan(choices: Choices): Promise<Plan>
 }
 
+export interface ChatToSetUp extends ChatSetup {
+  readonly name: string
+  /** `Discord`. */
+  readonly label: string
+  readonly enabled: boolean
+  /** All of its tokens are set. */
+  readonly hasTokens: boolean
+  /** Tries these tokens, by variable; the ones that are set are used for the rest. */
+  probe(tokens: ReadonlyMap<string, string>, signal: AbortSignal): Promise<ChatProbe>
+}
+
 /** Null leaves a setting unchanged. */
 export interface Choices {
   readonly backend: string | null
-  readonly discordToken: string | null
-  readonly discord: boolean
+  /** The chats to turn on. */
+  readonly chats: readonly string[]
+  /** New tokens, by variable. */
+  readonly tokens: ReadonlyMap<string, string>
   readonly owner: string | null
   readonly name: string | null
   /** Remember the folder in .env, so that other commands find it. */

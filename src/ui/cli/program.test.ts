@@ -97,7 +97,7 @@ test('the help as a whole', async () => {
       -h, --help             show help
 
     Commands:
-      init                   set it up: asks about the backend, Discord and the
+      init                   set it up: asks about the backend, the chats and the
                              owner, writes the configuration, and tests it with a
                              turn
       start                  run the gateway until Ctrl-C (the default command)

@@ -1,5 +1,6 @@
 // The commands and their options. The code of a command is loaded when it is called.
 import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError, Option } from 'commander'
+import { chatLabels } from '../../base/remote-chats.ts'
 import { addCron, addLogins, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
 import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
 import type { CliPorts, Flags } from './ports.ts'
@@ -88,11 +89,11 @@ function addStart(program: Command, ports: CliPorts, action: Action): void {
     .addOption(new Option('--claude', 'the same as --backend claude').conflicts(['backend', 'test']))
     .addOption(new Option('--test', 'try it without an agent: the same as --backend echo').conflicts(['backend']))
     .option('--model <name>', 'the model to use')
-    .option('--discord', 'connect to Discord')
     .option('--webchat', 'serve WebChat, which is always on')
     .option('--port <number>', 'the port of the chat page and the API')
     .addOption(levelOption('log this level and above'))
     .action(action(({ claude, test, ...flags }) => ports.start({ ...flags, ...backendFor(claude, test) })))
+  for (const [name, label] of Object.entries(chatLabels)) start.option(`--${name}`, `connect to ${label}`)
   examples(start, [
     'npx aetheel start',
     'npx aetheel start --test                # repeats what you write',

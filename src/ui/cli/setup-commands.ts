@@ -1,21 +1,26 @@
 // The commands for setup and maintenance: init, doctor, service, completion.
 import { Argument } from 'commander'
+import { chatLabels } from '../../base/remote-chats.ts'
 import { backendOption, examples, type Making, shells } from './command.ts'
 
 export function addInit({ program, ports, terminal, action, version }: Making): void {
   const init = program
     .command('init')
     .description(
-      'set it up: asks about the backend, Discord and the owner, writes the configuration, and tests it with a turn',
+      'set it up: asks about the backend, the chats and the owner, writes the configuration, and tests it with a turn',
     )
     .addOption(backendOption('the backend that answers (default: the first one found)'))
-    .option('--discord-token-env <name>', 'the variable that holds the Discord bot token; it is saved in .env')
-    .option('--owner <id>', 'the Discord user id of the owner, or: later')
+    .option(
+      '--connect <chats>',
+      `the chats to connect, separated by commas: ${Object.keys(chatLabels).join(', ')}; their tokens are taken from the environment and saved in .env`,
+    )
+    .option('--discord-token-env <name>', 'the variable that holds the Discord bot token, if it has another name')
+    .option('--owner <chat:id>', 'the user id of the owner, such as discord:123456789012345678, or: later')
     .option('--name <name>', 'what the agent is called')
     .option('--yes', 'ask nothing: use these options, and what is found for the rest')
     .option('--no-turn', 'do not ask the agent for a first answer')
     .option('--example', 'only write an example workspace: a briefing, a heartbeat, a webhook, a sub-agent')
-    .option('--json', 'as {dir, backend, owner, discord, files, warnings, live}; with --example {dir, written, kept}')
+    .option('--json', 'as {dir, backend, owner, chats, files, warnings, live}; with --example {dir, written, kept}')
     .action(
       action(async flags => {
         const { initExample, initWorkspace } = await import('./init.ts')
@@ -26,7 +31,7 @@ export function addInit({ program, ports, terminal, action, version }: Making): 
     )
   examples(init, [
     'npx aetheel init',
-    'npx aetheel init --yes --backend claude --owner 123456789012345678 --discord-token-env DISCORD_BOT_TOKEN',
+    'npx aetheel init --yes --backend claude --owner discord:123456789012345678 --connect discord',
     'npx aetheel init --example --config-dir ~/aetheel',
   ])
 }

@@ -7,21 +7,27 @@ import { useStored } from '../storage.js'
 import { Badge, Card, Empty, Head, html, Loaded, toast } from '../ui.js'
 import { Logins } from './logins.js'
 
-/** Groups by the prefix of the key; the last one has the rest. */
-const groups = [
+const before = [
   ['Agent', ['agent.', 'anthropic.']],
   ['Models', ['models.']],
   ['Tools', ['allowed_tools', 'permission_mode', 'mcp.']],
   ['Turns and queue', ['query.', 'queue.']],
   ['Access', ['owner.', 'gate.', 'guest.']],
-  ['Discord', ['discord.']],
+]
+const after = [
   ['Jobs and notifications', ['heartbeat.']],
   ['Budget', ['budget.']],
   ['Web server', ['http.']],
   ['Log', ['log.']],
   ['General', ['']],
 ]
-const groupOf = key => groups.find(([, beginnings]) => beginnings.some(beginning => key.startsWith(beginning)))[0]
+/** Groups by the prefix of the key; the last one has the rest. A section with a bot token is a chat, and a group of its own. */
+const groupsIn = values => {
+  const chats = values.filter(({ key }) => key.endsWith('.bot_token')).map(({ key }) => key.split('.')[0])
+  return [...before, ...chats.map(name => [name[0].toUpperCase() + name.slice(1), [`${name}.`]]), ...after]
+}
+const groupOf = (groups, key) =>
+  groups.find(([, beginnings]) => beginnings.some(beginning => key.startsWith(beginning)))[0]
 
 export const Page = () => {
   const answer = useResource('/api/settings', {
@@ -77,7 +83,8 @@ export const Page = () => {
     <${Loaded} answer=${answer} rows=${8}>
       ${({ values, trouble }) => {
         const shown = values.filter(fits)
-        const byGroup = Map.groupBy(shown, ({ key }) => groupOf(key))
+        const groups = groupsIn(values)
+        const byGroup = Map.groupBy(shown, ({ key }) => groupOf(groups, key))
         const waits = values.filter(row => row.waits).map(({ key }) => key)
         return html`
           ${wanted === '' && html`<${Jump} titles=${groups.map(([title]) => title).filter(title => byGroup.has(title))} />`}

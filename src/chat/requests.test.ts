@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import { createRequests } from './adapter.ts'
+import { createRequests } from './requests.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {

@@ -1,0 +1,126 @@
+// The chat adapter for Telegram.
+import { aborted } from '../../base/aborted.ts'
+import { type ChatAdapter, ChatUnusable, type Delivery, type Outgoing } from '../../base/chat.ts'
+import type { ChatContext } from '../../base/chat-module.ts'
+import type { EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
+import { openAnswers } from '../answers.ts'
+import type { Us } from './addressed.ts'
+import { createApi } from './api.ts'
+import { menuOf, setMenu } from './commands.ts'
+import { readConversation } from './conversation.ts'
+import { createDrafts, editEveryMs } from './drafts.ts'
+import { badToken, troubleOf } from './errors.ts'
+import { fetchFiles } from './files-in.ts'
+import { openGroups } from './groups.ts'
+import { createInbound, keyOf } from './inbound.ts'
+import { openJournal } from './journal.ts'
+import { createMediaGroups } from './media-groups.ts'
+import type { TelegramOptions } from './options.ts'
+import { createPace } from './pace.ts'
+import { createPolling } from './polling.ts'
+import { createPoster } from './poster.ts'
+import { limits } from './render.ts'
+import { createSending } from './send.ts'
+
+/** Telegram shows typing for five seconds. */
+const typingEveryMs = 4000
+
+const stopping: Refused = { type: 'refused', why: 'stopping', reason: 'Stopping: please try again in a minute.' }
+
+export function openTelegram(options: TelegramOptions, context: ChatContext): ChatAdapter {
+  const { workspace, commands, people, deliveries, memory, clock, emit } = context
+  const name = 'telegram'
+  const api = createApi(options)
+  const refusedToken = Promise.withResolvers<never>()
+  refusedToken.promise.catch(() => undefined)
+  let us: Us | null = null
+  let sink: EventSink | null = null
+  let life: AbortSignal = new AbortController().signal
+
+  const trouble = (why: string) => emit({ type: 'chat-trouble', chat: name, why })
+  const accept = async (event: NewEvent) => (sink ? sink(event) : stopping)
+  const groups = openGroups(memory)
+  const answers = openAnswers(memory)
+  const journal = openJournal(memory)
+  const poster = createPoster(api, journal, createPace(clock), clock)
+  const sending = createSending({
+    ...{ api, answers, groups, journal, poster, readFile: workspace.readFile, sent: deliveries.sent },
+    refusedToken: () => refusedToken.reject(new ChatUnusable(badToken)),
+  })
+  const drafts = createDrafts({
+    ...{ api, clock, writeMessage: sending.writeDraft },
+    held: ({ conversation }, about) => answers.draftOf(about) === null && deliveries.isUnderway(conversation),
+    lost: (place, why) => emit({ type: 'draft-lost', place, why }),
+  })
+  const post = (place: Place, message: Outgoing, signal: AbortSignal) => sending.post(place, message, drafts, signal)
+
+  /** Sent through the outbox, which keeps it until it has arrived; directly if it cannot be stored. */
+  async function explain(conversation: string, id: string, reason: string): Promise<void> {
+    const place = { chat: name, conversation }
+    const delivery: Delivery = { place, kind: 'notice', about: id, text: reason, ok: false }
+    const key = `${keyOf(id)}#refused`
+    await deliveries.put(key, delivery).catch(() => post(place, { ...delivery, key, action: null }, life))
+  }
+
+  const handle = createInbound({
+    ...{ api, groups, accept, explain, trouble, workspace: workspace.dir, seen: journal.seen },
+    ...{ change: context.change, knows: people.knows, broke: context.broke },
+    collect: createMediaGroups(clock, () => life),
+    commands: [...commands.list.flatMap(({ names }) => names), 'start'],
+    us: () => us ?? { id: 0, username: '' },
+    fetch: (id, messages) => fetchFiles(id, messages, api, options, workspace.dir, life),
+    answerButton: (query, words) => sending.answerButton(query, words).catch(error => trouble(troubleOf(error).why)),
+  })
+  const polling = createPolling({
+    ...{ api, clock, emit, handle },
+    async identify() {
+      const { id, username } = await api.getMe()
+      us = { id, username }
+    },
+    connected(resumed) {
+      emit({ type: 'chat-ready', chat: name, bot: us?.username ?? '', guilds: 0, shard: null, resumed })
+      void sending.removeLeftDrafts()
+      if (us && !resumed) void setMenu(api, memory, us.id, menuOf(commands.list), trouble)
+    },
+  })
+
+  async function typing({ conversation }: Place, signal: AbortSignal): Promise<void> {
+    const place = readConversation(conversation)
+    const thread = place?.topic ? { message_thread_id: place.topic } : {}
+    while (!signal.aborted && place) {
+      try {
+        await api.sendChatAction(groups.current(place.chat), 'typing', thread)
+      } catch (error) {
+        if (troubleOf(error).type !== 'passing') throw error
+      }
+      await clock.sleep(typingEveryMs, signal)
+    }
+  }
+
+  return {
+    name,
+    limits: { ...limits, editEveryMs, fileOver: options.fileOver },
+
+    async post(place, message, signal) {
+      if (message.kind !== 'draft') return post(place, message, signal)
+      drafts.show(place, message, signal)
+      return { type: 'posted', ref: { place, id: message.about ?? '' } }
+    },
+    edit: async ({ place }, message, signal) => drafts.show(place, message, signal),
+    typing,
+
+    async run(given, signal) {
+      const ending = new AbortController()
+      sink = given
+      life = AbortSignal.any([signal, ending.signal])
+      const polled = polling.run(life)
+      try {
+        await Promise.race([polled.then(() => aborted(signal)), refusedToken.promise])
+      } finally {
+        sink = null
+        ending.abort()
+        await polled.catch(() => undefined)
+      }
+    },
+  }
+}

@@ -1,0 +1,58 @@
+// Live drafts: as Telegram's own drafts in private chats if the server has them, otherwise as a message that is edited.
+import type { Api } from 'grammy'
+import { GrammyError } from 'grammy'
+import type { Place } from '../../base/event.ts'
+import { createLiveDrafts, type DraftParts, type Drafts } from '../live-drafts.ts'
+import { isGroup, readConversation, readMessageId } from './conversation.ts'
+import { troubleOf } from './errors.ts'
+import { renderMarkdown } from './markdown.ts'
+import { draftOf } from './render.ts'
+
+/** In a group all messages and edits of a minute count, and the answer needs some of them. */
+const everyMs = { alone: 1000, group: 4000 }
+
+export const editEveryMs = everyMs.alone
+
+export interface TelegramDraftParts extends Pick<DraftParts, 'clock' | 'held' | 'lost'> {
+  readonly api: Api
+  /** As a message with the Stop button. */
+  writeMessage(place: Place, about: string, key: string, content: string): Promise<void>
+}
+
+export function createDrafts({ api, writeMessage, ...parts }: TelegramDraftParts): Drafts {
+  /** Older servers do not have the method. */
+  let hasDrafts = true
+  const groupIn = ({ conversation }: Place) => isGroup(readConversation(conversation)?.chat ?? 0)
+
+  async function write(place: Place, about: string, key: string, content: string): Promise<void> {
+    const message = readMessageId(about)
+    if (hasDrafts && !groupIn(place) && message) {
+      if (await writeDraft(message.chat, message.message, content)) return
+      hasDrafts = false
+    }
+    await writeMessage(place, about, key, content)
+  }
+
+  /** The draft of a message has its number. False: the server does not know drafts. */
+  async function writeDraft(chat: number, draft: number, content: string): Promise<boolean> {
+    const { text, entities } = renderMarkdown(content)
+    try {
+      await api.sendMessageDraft(chat, draft, text, entities.length === 0 ? {} : { entities: [...entities] })
+      return true
+    } catch (error) {
+      if (error instanceof GrammyError && (error.error_code === 404 || error.error_code === 400)) return false
+      throw error
+    }
+  }
+
+  return createLiveDrafts({
+    ...parts,
+    everyMs: place => (groupIn(place) ? everyMs.group : everyMs.alone),
+    render: (doing, place) => draftOf(doing, groupIn(place) || !hasDrafts),
+    trouble(error) {
+      const found = troubleOf(error)
+      return { afterMs: found.type === 'passing' ? found.afterMs : null, why: found.why }
+    },
+    write,
+  })
+}

@@ -1,0 +1,36 @@
+// How our texts look on Telegram: within its limits, with the Stop button, and the files that belong to them.
+import type { InlineKeyboardMarkup } from 'grammy/types'
+import type { ChatLimits } from '../../base/chat.ts'
+import { excerpt } from '../../base/scrub.ts'
+import { endOf, shortened } from '../excerpts.ts'
+import type { Doing } from '../live-drafts.ts'
+import { stopData } from './inbound.ts'
+import { renderMarkdown } from './markdown.ts'
+
+/** Telegram counts UTF-16 units after the markup has become entities. That is never more than the markdown has. */
+export const limits: Pick<ChatLimits, 'length' | 'measure'> = {
+  length: 4096,
+  measure: markdown => (markdown.length <= 4096 ? markdown.length : renderMarkdown(markdown).text.length),
+}
+
+export const stopButton: InlineKeyboardMarkup = { inline_keyboard: [[{ text: 'Stop', callback_data: stopData }]] }
+
+const statusRoom = 160
+
+/** The end of the text so far, and the current action. Blank: there is nothing to show. */
+export function draftOf({ text, label, steps }: Doing, hasButton: boolean): string {
+  const shown = endOf(text.trimEnd(), limits.length - statusRoom)
+  const others = steps > 1 ? ` (step ${steps})` : ''
+  // Telegram makes the command a link that sends it.
+  const stop = hasButton ? '' : ' · /stop'
+  const line = label === null ? '' : `⚙ ${excerpt(label.replace(/\s+/g, ' '), statusRoom - 40)}${others}${stop}`
+  return [shown, line].filter(part => part !== '').join('\n\n')
+}
+
+/** The beginning of a text that is sent as a file. */
+export const beginningOf = (text: string): string =>
+  `${shortened(text, 3000)}\n\nThe answer has ${text.length} characters; the file contains all of it.`
+
+/** Telegram shows these as pictures, up to 10 MB; everything else is sent as a document. */
+export const isPicture = (name: string, bytes: number): boolean =>
+  /\.(png|jpe?g|webp)$/i.test(name) && bytes > 0 && bytes <= 10 * 1024 * 1024
