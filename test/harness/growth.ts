@@ -1,10 +1,10 @@
 // How the processor time of a function grows with its input; independent of the load of the machine.
 
 const times = 8
-/** Eight times the input may cost 16 times as much: linear is 8, quadratic 64. */
-const most = 16
+/** Eight times the input may cost 24 times as much: linear is 8, quadratic 64. */
+const most = 24
 /** Below this it is noise. */
-const noiseMs = 4
+const noiseMs = 20
 
 /**
  * Why it grows faster than linearly from an eighth of `size` to `size`; null: it does not. The best of several tries counts, because
