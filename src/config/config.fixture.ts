@@ -59,6 +59,7 @@ export const sampleFor = (key: string): string => samples[key] ?? '7'
 
 const samples: Readonly<Record<string, string>> = {
   'guest.env': 'SOME_NAME',
+  'guest.memory': 'yes',
   wall: 'bwrap',
   sandbox: 'workspace',
   'agent.backend': 'echo',

@@ -45,7 +45,7 @@ test('without any settings the defaults are used', async () => {
     owner: { users: [] },
     gate: { users: [], roles: [], channels: [], guilds: [], rateLimit: 20 },
     guest: {
-      ...{ tools: ['Read', 'Glob', 'Grep', 'WebSearch'], mcp: [], env: [] },
+      ...{ tools: ['Read', 'Glob', 'Grep', 'WebSearch'], memory: false, mcp: [], env: [] },
       ...{ turnsPerMessage: 10, turnsPerHour: 60, subagents: 2, sendsPerMessage: 10 },
     },
     wall: 'auto',

@@ -171,3 +171,11 @@ describe('our own text', () => {
     expect(said(null)).toContain('ipc/outbound')
   })
 })
+
+test('for guests, nothing that the agent knows about the owner is in it', () => {
+  const sections = { ...noSections, soul: 'calm', user: 'USER-CANARY', memory: 'MEMORY-CANARY' }
+  const prompt = assemble(sections, { capabilities: 'can', withoutMemory: true })
+  expect(prompt).toContain('calm')
+  expect(prompt).not.toMatch(/CANARY|memory\.md/)
+  expect(assemble(sections, { capabilities: 'can' })).toMatch(/USER-CANARY[\s\S]*MEMORY-CANARY/)
+})

@@ -213,11 +213,14 @@ export interface Extra {
   readonly capabilities: string
   /** The list of skills; '' or missing: none. */
   readonly skills?: string
+  /** Leaves out what the agent knows about the owner. */
+  readonly withoutMemory?: boolean
 }
 
 /** Null or blank sections are left out; every other is written as `## Name\n\ncontent\n\n`. The skills come last. */
-export const assemble = (sections: Sections, extra: Extra): string => {
-  let prompt = `${preamble}\n\n`
+export const assemble = (given: Sections, extra: Extra): string => {
+  const sections = extra.withoutMemory ? { ...given, user: null, memory: null } : given
+  let prompt = extra.withoutMemory ? '' : `${preamble}\n\n`
   if (extra.capabilities.trim() !== '') prompt += `${demote(extra.capabilities.trim())}\n\n`
   for (const { key, name } of sectionFiles) {
     const content = sections[key]

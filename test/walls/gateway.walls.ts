@@ -10,6 +10,7 @@ import { makeHome, processesWith, startGateway, token } from '../harness/gateway
 import { noBox, whyNot } from './stage.ts'
 
 interface Mock {
+  getRequests(): readonly unknown[]
   readonly url: string
   on(match: object, response: object | ((request: { readonly tools?: unknown }) => object)): void
   start(): Promise<unknown>
@@ -43,6 +44,7 @@ describe.each(clis.map(cli => ({ cli })))('a webhook with the real $cli', ({ cli
     const home = await makeHome()
     ends.push(home.remove)
     mkdirSync(home.configDir, { recursive: true })
+    writeFileSync(join(home.configDir, 'memory.md'), 'CANARY-of-the-memory\n')
     writeFileSync(
       join(home.configDir, 'agents.md'),
       '## Webhooks\n### door\nSecret: DOOR\nInstruction: ring {{payload}}\n',
@@ -67,6 +69,7 @@ describe.each(clis.map(cli => ({ cli })))('a webhook with the real $cli', ({ cli
       await client.next(({ type, text }) => type === 'final' && text === 'Somebody is at the door.', 60_000)
     }
     await client.close()
+    expect(JSON.stringify(mock.getRequests())).not.toContain('CANARY-of-the-memory')
     expect(existsSync(join(home.configDir, 'guests', '_lane.webhook_3a_door'))).toBe(true)
     await gateway.stop('SIGKILL')
     const left = () => processesWith(`HOME=${join(home.configDir, '.aetheel/homes/_lane.webhook_3a_door')}`)

@@ -79,6 +79,7 @@ export function createTurnWiring(parts: TurnWiringParts) {
         gateway: equipment.promptAccess(backend),
       }),
       skills,
+      withoutMemory: guest && !live.current().guest.memory,
     })
   }
 

@@ -1,5 +1,5 @@
 // Options about walls: what turns of guests and webhooks may do, what holds them, and what holds the owner's own turns.
-import { oneOf, serverNames, toolList, variableNames } from '../kinds.ts'
+import { oneOf, serverNames, toolList, variableNames, yesOrNo } from '../kinds.ts'
 import { block, option } from './option.ts'
 
 export const walls = block(
@@ -11,6 +11,14 @@ export const walls = block(
       default: ['Read', 'Glob', 'Grep', 'WebSearch'],
       description:
         'The only tools in turns of guests and webhooks. They read and write in the folder of the guest (guests/NAME). With Bash, a guest can also read the login of the backend.',
+    }),
+    'guest.memory': option({
+      live: true,
+      env: 'GUEST_MEMORY',
+      kind: yesOrNo,
+      default: false,
+      description:
+        'Whether the prompt in turns of guests and webhooks contains memory.md and user.md, which the agent can then repeat to them.',
     }),
     'guest.mcp': option({
       live: true,
