@@ -11,7 +11,7 @@ const fast = { CLAUDE_STAND_IN_STEP_MS: '1' }
 test('a long answer comes in pieces that Telegram takes, in order, the first as the reply; a very long one is a file', async () => {
   await using stage = await openStage()
   const { telegram } = stage
-  await stage.start({ ...fast, TELEGRAM_FILE_OVER: '15000' })
+  await stage.start({ ...fast, TELEGRAM_FILE_OVER: '12000' })
   const alone = telegram.alone(telegram.ada)
   const said = telegram.say(telegram.ada, alone, '[[long:2000]]')
   await telegram.until(() => telegram.finals(alone).length >= 3, 20_000)

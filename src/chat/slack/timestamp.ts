@@ -2,7 +2,7 @@
 
 export const isTimestamp = (text: string): boolean => /^\d{9,11}\.\d{6}$/.test(text)
 
-export const timestampAt = (ms: number): string => `${Math.floor(Math.max(0, ms) / 1000)}.000000`
+export const timestampAt = (ms: number): string => (Math.max(0, ms) / 1000).toFixed(6)
 
 /** Milliseconds since the epoch. */
 export const timeOf = (ts: string): number => Math.round(Number(ts) * 1000)
