@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { guestFolder } from '../../src/base/guests.ts'
 import { eventually, statusOf } from '../fakes/temporary.ts'
 import { finals, openStage } from '../harness/discord.ts'
 import type { RunningGateway } from '../harness/gateway.ts'
@@ -68,7 +69,7 @@ test("a link or a tool call cannot hand the owner's files to a guest; what their
     mkdirSync(join(home.configDir, file, '..'), { recursive: true })
     writeFileSync(join(home.configDir, file), 'canary')
   }
-  const own = `guests/${bob.id}/chart.png`
+  const own = `${guestFolder('', [`discord:${bob.id}`])}/chart.png`
   for (const file of ['messages/webchat-home.jsonl', 'notes/plan.md', 'guests/eve/her.txt', own]) put(file)
   await start(guests)
   const files = ['messages/webchat-home.jsonl', '../eve/her.txt', 'config.json', own]
