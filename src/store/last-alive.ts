@@ -34,7 +34,7 @@ export function createLastAlive(dir: string, deadAfterMs = defaultDeadAfterMs): 
   function create(): void {
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      writeFileSync(path, '')
+      writeFileSync(path, '', { mode: 0o600 })
     } catch {
       // Without the file, no change counts as made after a kill.
     }
@@ -44,7 +44,7 @@ export function createLastAlive(dir: string, deadAfterMs = defaultDeadAfterMs): 
   function now(): number | null {
     const probe = `${path}-now`
     try {
-      writeFileSync(probe, '')
+      writeFileSync(probe, '', { mode: 0o600 })
       return lstatSync(probe).ctimeMs
     } catch {
       return null

@@ -120,7 +120,7 @@ test('memory is searched, and changes are undone and approved, with and without 
   await writeFile(file, '# Memory\n\n- The train to Rome leaves at nine.\n')
   expect((await aetheel(home, 'memory', 'sync')).out).toMatch(/^\d+ documents?, \d+ of them/)
   expect((await aetheel(home, 'memory', 'search', 'rome', 'train')).out).toMatch(/^memory\.md.*\n.*The train to Rome/)
-  expect((await aetheel(home, 'memory', 'log')).out).toMatch(/memory\.md +hand +- +stands/)
+  expect((await aetheel(home, 'memory', 'log')).out).toMatch(/memory\.md +hand +- +in effect/)
   await first.stop()
 
   expect((await aetheel(home, 'memory', 'search', 'rome')).out).toContain('leaves at nine')

@@ -24,6 +24,8 @@ const samples: Readonly<Record<string, readonly string[] | null>> = {
   'pair list': [],
   'pair approve': ['K7QM-4XWD', '--json'],
   'pair deny': ['nobody', '--json'],
+  'logins list': [],
+  'logins revoke': ['nobody', '--json'],
   'cron list': [],
   'cron add': ['tea', 'every weekday at 16:00', 'Remind me of tea.'],
   'cron pause': ['tea'],
@@ -41,10 +43,11 @@ const samples: Readonly<Record<string, readonly string[] | null>> = {
   'config show': [],
   'config check': [],
   doctor: [],
+  'security audit': [],
   completion: ['bash'],
 }
 /** Commands that have nothing to do here say so and exit with 1. */
-const fails = ['pair approve', 'pair deny', 'memory undo', 'memory approve', 'memory deny', 'service status']
+const fails = ['pair approve', 'pair deny', 'logins revoke', 'memory undo', 'memory approve', 'memory deny', 'service status']
 
 const leaves = (command: Command, path: readonly string[] = []): string[] =>
   command.commands.length === 0 ? [path.join(' ')] : command.commands.flatMap(one => leaves(one, [...path, one.name()]))
