@@ -1,6 +1,7 @@
 // Profiles and the wall: which tools survive, which folders belong to whom, and what the box shows.
 import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   closeSync,
   existsSync,
   lstatSync,
@@ -189,14 +190,14 @@ describe.runIf(real.kind === 'bwrap')('in the box', () => {
     }
   }
 
-  async function orderFor(script: string, tools: readonly string[]) {
+  async function orderFor(script: string, tools: readonly string[], program = '/bin/sh') {
     const confined = (await open({ wall: real, tools }).of(taken(message('ada')), 'claude'))!
     const run = join(workspace, '.aetheel/runs/run-1')
     mkdirSync(run, { recursive: true })
     prepareHome(confined.turn.profile, codex, { HOME: dir })
     return boxed(
       {
-        ...{ file: '/bin/sh', args: ['-c', script], input: '' },
+        ...{ file: program, args: ['-c', script], input: '' },
         env: { PATH: process.env.PATH ?? '', HOME: '/', [runTag]: run },
         cwd: confined.turn.workingDir,
       },
@@ -209,6 +210,17 @@ describe.runIf(real.kind === 'bwrap')('in the box', () => {
     const { file, args, env } = await orderFor(script, tools)
     return spawnSync(file, args, { env, encoding: 'utf8' })
   }
+
+  test('a program that npm has installed globally finds its own modules', async () => {
+    const tool = join(dir, 'lib/node_modules/tool')
+    put(join(tool, 'words.mjs'), 'export const words = "found"')
+    put(join(tool, 'cli.mjs'), '#!/usr/bin/env node\nimport { words } from "./words.mjs"\nconsole.log(words)\n')
+    chmodSync(join(tool, 'cli.mjs'), 0o755)
+    mkdirSync(join(dir, 'global'))
+    symlinkSync(join(tool, 'cli.mjs'), join(dir, 'global/tool'))
+    const { file, args, env } = await orderFor('', [], join(dir, 'global/tool'))
+    expect(spawnSync(file, args, { env, encoding: 'utf8' })).toMatchObject({ stdout: 'found\n', status: 0 })
+  })
 
   test('a kill ends everything in it, also what has left its group and session and cleared its environment', async () => {
     const order = await orderFor('env -i setsid sleep 4711 & setsid sleep 4711 & echo up; wait', ['Bash'])

@@ -65,7 +65,9 @@ export interface BoxParts {
 /** The same order, inside the box. Unchanged if bubblewrap is not the wall of its profile. */
 export function boxed(order: ProcessOrder, profile: Profile | undefined, parts: BoxParts): ProcessOrder {
   if (!profile || profile.box === '') return order
-  const file = findProgram(order.file, order.env.PATH) ?? order.file
+  const found = findProgram(order.file, order.env.PATH)
+  // By its real path: behind a link, such as those that npm makes for global packages, it would not find its own modules.
+  const file = found === null ? order.file : realpathSync(found)
   const args = [
     ...isolation,
     ...(profile.seesAll ? wholeDisk(profile, parts) : listed(profile, parts, order.env, file)),
