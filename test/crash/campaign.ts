@@ -36,7 +36,8 @@ export async function runCampaign({
   kills,
   seed,
   conversations = 20,
-  patienceMs = 90_000,
+  // Longer than a silent turn may last: then it ends visibly, too.
+  patienceMs = 240_000,
   fault,
   progress = () => undefined,
 }: CampaignOptions): Promise<CampaignResult> {
@@ -75,6 +76,7 @@ export async function runCampaign({
     enough.abort()
     const deadline = performance.now() + patienceMs
     while (performance.now() < deadline && talks.some(one => !one.settled())) await pause(50)
+    if (talks.some(one => !one.settled())) progress(`still unanswered: ${await stateOf(gateway)}`)
     broken.push(...(await sumTrouble(gateway.url)))
     finish.abort()
     await Promise.all(talks.map(one => one.over))
@@ -127,6 +129,13 @@ function runTrouble(
 
 const isTold = (prompt = '') =>
   /\[Gateway: your turn on the (?:message below|last message above) was interrupted/.test(prompt)
+
+/** What the gateway says about itself, to find out why something was not answered. */
+async function stateOf({ url, output }: RunningGateway): Promise<string> {
+  const ask = async (path: string) =>
+    (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).text()
+  return [await ask('/api/status'), await ask('/api/overview'), output().slice(-2000)].join('\n')
+}
 
 async function sumTrouble(url: string): Promise<string[]> {
   const answer = await fetch(`${url}/api/status`, { headers: { authorization: `Bearer ${token}` } })
