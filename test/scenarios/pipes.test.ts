@@ -47,7 +47,15 @@ const samples: Readonly<Record<string, readonly string[] | null>> = {
   completion: ['bash'],
 }
 /** Commands that have nothing to do here say so and exit with 1. */
-const fails = ['pair approve', 'pair deny', 'logins revoke', 'memory undo', 'memory approve', 'memory deny', 'service status']
+const fails = [
+  'pair approve',
+  'pair deny',
+  'logins revoke',
+  'memory undo',
+  'memory approve',
+  'memory deny',
+  'service status',
+]
 
 const leaves = (command: Command, path: readonly string[] = []): string[] =>
   command.commands.length === 0 ? [path.join(' ')] : command.commands.flatMap(one => leaves(one, [...path, one.name()]))
