@@ -1,6 +1,7 @@
 // Live drafts: the answer so far, edited at the platform's pace, one edit at a time. Drafts may be lost.
-import type { Outgoing } from '../base/chat.ts'
+import type { ChatMemory, Outgoing } from '../base/chat.ts'
 import type { Place } from '../base/event.ts'
+import { type Fence, fenceAfter } from '../base/fence.ts'
 import type { Clock } from '../base/time.ts'
 
 const lookEveryMs = 200
@@ -101,3 +102,122 @@ export function createLiveDrafts({ clock, everyMs, render, trouble, write, held,
     },
   }
 }
+
+// Which of our messages answers what. Stored, so that a draft becomes the final and nothing is posted twice after a restart.
+
+/** A draft of ours. It may exist on the platform even if its id is unknown. */
+export interface DraftNote {
+  readonly channel: string
+  /** Null: it is the answer of a command. */
+  readonly nonce: string | null
+  readonly id: string | null
+}
+
+export interface Claim {
+  /** It is the first piece of the answer. */
+  readonly first: boolean
+  /** The existing draft, to be replaced. */
+  readonly draft: DraftNote | null
+}
+
+export interface Answers {
+  /** Called before and after the platform is asked to post it. */
+  drafted(about: string, draft: DraftNote): void
+  draftOf(about: string): DraftNote | null
+  /** The first delivery that claims it starts the answer, however often it is retried; the others continue it. */
+  claim(about: string, delivery: string): Claim
+  /** The answer is posted elsewhere, so the draft, if there is one, must be removed. */
+  leaveDraft(about: string): void
+  /** Drafts that must be removed. */
+  left(): readonly { readonly about: string; readonly draft: DraftNote }[]
+  removed(about: string): void
+}
+
+interface StoredAnswer {
+  readonly draft?: DraftNote
+  readonly by?: string
+}
+
+export function openAnswers(memory: ChatMemory): Answers {
+  const nameOf = (about: string) => `answer:${about}`
+  const leftPrefix = 'left:'
+  const stored = (about: string): StoredAnswer => JSON.parse(memory.get(nameOf(about)) ?? '{}') as StoredAnswer
+  const store = (about: string, what: StoredAnswer) => memory.put(nameOf(about), JSON.stringify(what))
+  return {
+    drafted: (about, draft) => store(about, { ...stored(about), draft }),
+    draftOf: about => stored(about).draft ?? null,
+    claim(about, delivery) {
+      const known = stored(about)
+      if (known.by === undefined) store(about, { ...known, by: delivery })
+      const first = (known.by ?? delivery) === delivery
+      return { first, draft: first ? (known.draft ?? null) : null }
+    },
+    leaveDraft(about) {
+      const { draft, ...others } = stored(about)
+      if (!draft) return
+      memory.put(`${leftPrefix}${about}`, JSON.stringify(draft))
+      store(about, others)
+    },
+    left: () =>
+      memory
+        .list(leftPrefix)
+        .map(({ name, value }) => ({ about: name.slice(leftPrefix.length), draft: JSON.parse(value) as DraftNote })),
+    removed: about => memory.put(`${leftPrefix}${about}`, null),
+  }
+}
+
+// Parts of a markdown text that stand alone, for drafts and for the beginning of a text that is sent as a file.
+
+/** Links to workspace files do not work in a chat; the files are attached instead. */
+export function withoutFileLinks(text: string, files: readonly string[]): string {
+  if (files.length === 0) return text
+  return text.replace(/!?\[([^[\]\n]*)\]\(([^()\n]+)\)/g, (link, label: string, between: string) => {
+    const path = files.find(file => isSamePath(file, between.trim().replace(/^<|>$/g, '')))
+    return path === undefined ? link : label.trim() || (path.split('/').at(-1) ?? path)
+  })
+}
+
+function isSamePath(file: string, target: string): boolean {
+  const given = target.replace(/^\.\//, '')
+  // A guest's agent names files by their path in the guest's folder, guests/NAME/.
+  const isNamed = (path: string) =>
+    path === file || (file.startsWith('guests/') && file.split('/').slice(2).join('/') === path)
+  try {
+    return isNamed(given) || isNamed(decodeURIComponent(given))
+  } catch {
+    return false // A stray % is no encoding.
+  }
+}
+
+/** The end of a text, with its code block opened again. */
+export function endOf(text: string, room: number): string {
+  if (text.length <= room - closing.length) return closed(text)
+  const from = text.length - room + 80
+  const line = text.indexOf('\n', from)
+  const cut = line >= 0 && line < from + room / 2 ? line + 1 : from
+  const open = openFence(text.slice(0, cut))
+  const tail = text.slice(/[\uDC00-\uDFFF]/.test(text.charAt(cut)) ? cut + 1 : cut)
+  return closed(`…\n${open === null ? '' : `${open.line.slice(0, 30)}\n`}${tail}`)
+}
+
+/** The beginning of a text, with its code block closed. */
+export function shortened(text: string, room: number): string {
+  if (text.length <= room - closing.length) return closed(text)
+  const piece = whole(text.slice(0, room - 10))
+  const at = ['\n\n', '\n', ' '].map(gap => piece.lastIndexOf(gap)).find(found => found > room / 2)
+  return `${closed(piece.slice(0, at ?? piece.length).trimEnd())}\n…`
+}
+
+/** Drops half a surrogate pair at the end. */
+const whole = (text: string): string => (/[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text)
+
+const closing = '\n```'
+
+function closed(text: string): string {
+  const open = openFence(text)
+  return open === null ? text : `${text}\n${open.marks}`
+}
+
+/** The code block that is open at the end of the text. Most texts have none, and a draft is looked at with each word. */
+const openFence = (text: string): Fence | null =>
+  /`{3}|~{3}/.test(text) ? text.split('\n').reduce<Fence | null>((open, line) => fenceAfter(line, open), null) : null

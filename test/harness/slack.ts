@@ -1,6 +1,5 @@
 // The gateway on the loopback Slack, for scenarios.
-import type { Channel, FakeSlack, SlackOptions, StoredMessage } from '../fakes/slack/index.ts'
-import { openSlack } from '../fakes/slack/index.ts'
+import { type Channel, type FakeSlack, openSlack, type SlackOptions, type StoredMessage } from '../fakes/slack/index.ts'
 import { type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
 import type { RunningGateway } from './gateway.ts'
 

@@ -1,6 +1,11 @@
 // The gateway on the loopback Telegram, for scenarios.
-import type { Chat, FakeTelegram, StoredMessage, TelegramOptions } from '../fakes/telegram/index.ts'
-import { openTelegram } from '../fakes/telegram/index.ts'
+import {
+  type Chat,
+  type FakeTelegram,
+  openTelegram,
+  type StoredMessage,
+  type TelegramOptions,
+} from '../fakes/telegram/index.ts'
 import { type TemporaryHome, temporaryHome } from '../fakes/temporary.ts'
 import type { RunningGateway } from './gateway.ts'
 

@@ -6,7 +6,7 @@ import { type ChatAdapter, ChatUnusable, type Delivery, type Outgoing } from '..
 import type { ChatContext } from '../../base/chat-module.ts'
 import type { Attachment, EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
 import { within } from '../../base/within.ts'
-import { openAnswers } from '../answers.ts'
+import { openAnswers } from '../live-drafts.ts'
 import { createRequests } from '../requests.ts'
 import { type AttachmentSeen, dropAttachments, fetchAttachments } from './attachments.ts'
 import { definitionsOf } from './commands.ts'

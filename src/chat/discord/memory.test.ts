@@ -1,7 +1,7 @@
 // Which of our messages answers what.
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../base/chat.ts'
-import { openAnswers } from '../answers.ts'
+import { openAnswers } from '../live-drafts.ts'
 import { createPendingQuestions } from './memory.ts'
 
 function memory(): ChatMemory {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { worseThanLinear } from '../../../test/harness/growth.ts'
 import type { ChatMemory } from '../../base/chat.ts'
-import { withoutFileLinks } from '../excerpts.ts'
+import { withoutFileLinks } from '../live-drafts.ts'
 import { idAt } from './message.ts'
 import { beginningOf, createPostJournal, draftOf, limits, nonceOf } from './poster.ts'
 

@@ -4,9 +4,14 @@ import type { RawFile } from '@discordjs/rest'
 import type { FileScope, Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
-import type { Answers, DraftNote } from '../answers.ts'
-import { withoutFileLinks } from '../excerpts.ts'
-import { createLiveDrafts, type DraftParts, type Drafts } from '../live-drafts.ts'
+import {
+  type Answers,
+  createLiveDrafts,
+  type DraftNote,
+  type DraftParts,
+  type Drafts,
+  withoutFileLinks,
+} from '../live-drafts.ts'
 import { codes, postedOf, type Trouble, troubleOf } from './errors.ts'
 import type { Asked, PendingQuestions } from './memory.ts'
 import type { Threads } from './places.ts'

@@ -1,8 +1,7 @@
 // Renders our texts for Slack: as blocks of Markdown, within its limits, and without notifying anybody.
 import { createHash } from 'node:crypto'
 import { excerpt } from '../../base/scrub.ts'
-import { endOf, shortened } from '../excerpts.ts'
-import type { Doing } from '../live-drafts.ts'
+import { type Doing, endOf, shortened } from '../live-drafts.ts'
 
 /**
  * Slack recommends at most 4000 characters for a message, accepts no more when one is edited, and counts its escapes. A block of

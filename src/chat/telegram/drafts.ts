@@ -1,6 +1,5 @@
 // Live drafts: as Telegram's own drafts in private chats if the server has them, otherwise as a message that is edited.
-import type { Api } from 'grammy'
-import { GrammyError } from 'grammy'
+import { type Api, GrammyError } from 'grammy'
 import type { Place } from '../../base/event.ts'
 import { createLiveDrafts, type DraftParts, type Drafts } from '../live-drafts.ts'
 import { isGroup, readConversation, readMessageId } from './conversation.ts'

@@ -2,8 +2,7 @@
 import type { InlineKeyboardMarkup } from 'grammy/types'
 import type { ChatLimits } from '../../base/chat.ts'
 import { excerpt } from '../../base/scrub.ts'
-import { endOf, shortened } from '../excerpts.ts'
-import type { Doing } from '../live-drafts.ts'
+import { type Doing, endOf, shortened } from '../live-drafts.ts'
 import { stopData } from './inbound.ts'
 import { renderMarkdown } from './markdown.ts'
 
