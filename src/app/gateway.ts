@@ -75,9 +75,18 @@ export async function openGateway(
     const { scrub, hide, learn } = secrets
     learn([token])
     const tempDirs = createTempDirs(folder.runs)
-    let current = () => config
+    let approved: (file: string) => string | null | undefined = () => undefined
+    const live = await createLiveConfig({
+      loaded,
+      async load(instead) {
+        const next = await load({ ...approvedTexts(approved), ...instead })
+        if (next.ok) learn(next.secrets)
+        return next
+      },
+      onReload: reloaded => logReload(log, reloaded),
+    })
     const [walls, backends, orphans] = await Promise.all([
-      openWalls(config, () => current(), loaded.environment.PATH, stop),
+      openWalls(config, live.profiles, loaded.environment.PATH, stop),
       openBackends(
         loaded,
         {
@@ -95,17 +104,6 @@ export async function openGateway(
     if (orphans > 0) log.warn({ processes: orphans }, 'ended processes left by a killed gateway')
     warnOfMissingLogin(backends.main.name, loaded.environment, log)
     const version = await readVersion()
-    let approved: (file: string) => string | null | undefined = () => undefined
-    const live = await createLiveConfig({
-      loaded,
-      async load(instead) {
-        const next = await load({ ...approvedTexts(approved), ...instead })
-        if (next.ok) learn(next.secrets)
-        return next
-      },
-      onReload: reloaded => logReload(log, reloaded),
-    })
-    current = live.current
     const gateway = await buildGateway({
       live,
       db,

@@ -33,6 +33,14 @@ interface Views {
   readonly gate: GateRules
   /** How much may descend from one event. */
   readonly descent: Readonly<Record<'owner' | 'guest', DescentRules>>
+  /** What decides what a turn may touch. */
+  readonly profiles: {
+    readonly guestTools: Values['guest.tools']
+    readonly guestMcp: Values['guest.mcp']
+    readonly guestEnv: Values['guest.env']
+    readonly sandbox: Values['sandbox']
+    readonly allowedTools: Values['allowed_tools']
+  }
   /** Null: each turn starts a new process. */
   readonly warm: { readonly most: number; readonly memoryBytes: number; readonly idleMs: number } | null
   /** Only those that are set. */
@@ -66,6 +74,13 @@ function viewsOf(values: Values): Views {
         messages: values['guest.sends_per_message'],
         hourly: values['guest.turns_per_hour'] || null,
       },
+    },
+    profiles: {
+      guestTools: values['guest.tools'],
+      guestMcp: values['guest.mcp'],
+      guestEnv: values['guest.env'],
+      sandbox: values.sandbox,
+      allowedTools: values.allowed_tools,
     },
     warm: values['agent.warm']
       ? {

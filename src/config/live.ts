@@ -18,6 +18,8 @@ export interface LiveConfig {
   /** The files as they were when they were last valid, and at the start. `current` is derived from these. */
   good(): Good
   readonly started: Good
+  /** What decides what a turn may touch. */
+  profiles(): Config['views']['profiles']
   /** That time in the owner's time zone. */
   wall(ms: number): WallTime
   reload(): Promise<Reloaded>
@@ -64,6 +66,7 @@ export function createLiveConfig({ loaded, load, onReload }: LiveParts): LiveCon
     current: () => config,
     good: () => good,
     started: loaded,
+    profiles: () => config.views.profiles,
     // Intl takes 8 MB, and with the machine's own time zone it is not needed.
     wall: ms => (hasOwnZone ? wallTime(ms, config.timezone) : localTime(ms)),
     load,

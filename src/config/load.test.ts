@@ -59,6 +59,10 @@ test('without any settings the defaults are used', async () => {
     log: { level: 'info', format: 'auto', file: true },
     views: {
       gate: { owners: [], users: [], roles: [], channels: [], guilds: [], perMinute: 20 },
+      profiles: {
+        ...{ guestTools: ['Read', 'Glob', 'Grep', 'WebSearch'], guestMcp: [], guestEnv: [], sandbox: 'off' },
+        allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
+      },
       warm: { most: 4, memoryBytes: 1500 * 1024 * 1024, idleMs: 600_000 },
       models: {},
       descent: {

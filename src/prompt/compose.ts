@@ -14,7 +14,7 @@ import {
 } from '../base/event.ts'
 import { label, visible } from '../base/scrub.ts'
 import { subAgentLimits } from '../base/subagents.ts'
-import { twoDigits, type WallTime } from '../base/zone.ts'
+import type { WallTime } from '../base/zone.ts'
 import { noSections, type SectionKey, type Sections, sectionFiles } from './sections.ts'
 import { fillTemplate } from './template.ts'
 
@@ -134,12 +134,15 @@ const minuteMs = 60_000
 /** `[Gateway: it is Mon 2026-11-16 09:05 UTC+01:00.]`. Formatted without Intl, which takes 8 MB. */
 export function timeLine(ms: number, wallOf: (ms: number) => WallTime): string {
   const { year, month, day, hour, minute } = wallOf(ms)
-  const wall = Date.UTC(year, month - 1, day, hour, minute)
-  const ahead = wall / minuteMs - Math.floor(ms / minuteMs)
-  const offset = `${ahead < 0 ? '-' : '+'}${twoDigits(Math.floor(Math.abs(ahead) / 60))}:${twoDigits(Math.abs(ahead) % 60)}`
-  const weekday = weekdays[new Date(wall).getUTCDay()]
-  return `[Gateway: it is ${weekday} ${year}-${twoDigits(month)}-${twoDigits(day)} ${twoDigits(hour)}:${twoDigits(minute)} UTC${offset}.]`
+  const wall = new Date(Date.UTC(year, month - 1, day, hour, minute))
+  const ahead = wall.getTime() / minuteMs - Math.floor(ms / minuteMs)
+  const offset = `${ahead < 0 ? '-' : '+'}${clockTime(new Date(Math.abs(ahead) * minuteMs))}`
+  const date = wall.toISOString().slice(0, 10)
+  return `[Gateway: it is ${weekdays[wall.getUTCDay()]} ${date} ${clockTime(wall)} UTC${offset}.]`
 }
+
+/** `09:05` */
+const clockTime = (at: Date): string => at.toISOString().slice(11, 16)
 
 /** `[Attached: files/in/1234/plan.pdf (application/pdf, 12 kB)]` */
 const attachedLine = ({ name, path, bytes, type, missing }: Attachment): string =>

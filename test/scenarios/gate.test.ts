@@ -48,7 +48,7 @@ async function inn(env: Record<string, string> = {}) {
   const scrub = (text: string) => text
   const backends = await openBackends(loaded, { tempDirs, emit, scrub, warn: emit }, stop.signal)
   if (!backends.ok) throw new Error(backends.why)
-  const walls = await openWalls(loaded.config, () => loaded.config, '', stop.signal)
+  const walls = await openWalls(loaded.config, () => loaded.config.views.profiles, '', stop.signal)
   const live = await createLiveConfig({ loaded, load: async () => loaded, onReload: () => undefined })
   const gateway = await buildGateway({
     around: { home: null, cwd: null },

@@ -7,11 +7,11 @@ import { profilesFor } from '../wiring/walls.ts'
 
 /** Which wall stands for whom. */
 export const wallsOf = (config: Config, path: string | undefined, signal: AbortSignal): Promise<readonly WallView[]> =>
-  profilesFor(config, () => config, findWall(config.wall, path, signal)).view()
+  profilesFor(config, () => config.views.profiles, findWall(config.wall, path, signal)).view()
 
 export async function wallChecks(config: Config, path: string | undefined, signal: AbortSignal): Promise<Check[]> {
   const found = findWall(config.wall, path, signal)
-  const views = await profilesFor(config, () => config, found).view()
+  const views = await profilesFor(config, () => config.views.profiles, found).view()
   const { kind, detail: why } = await found
   return views.map(({ who, wall, detail }): Check => {
     const name = who === 'owner' ? 'owner turns' : 'guest turns'

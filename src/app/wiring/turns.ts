@@ -2,9 +2,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { ChatAdapter } from '../../base/chat.ts'
 import { agentOf, type NewEvent } from '../../base/event.ts'
-import { guestFolderOf } from '../../base/guests.ts'
 import type { Taken } from '../../base/lanes.ts'
-import { isConfined } from '../../base/profile.ts'
+import { guestFolderOf, isConfined } from '../../base/profile.ts'
 import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
 import { oncePerZone } from '../../base/zone.ts'
@@ -71,7 +70,10 @@ export function createTurnWiring(parts: TurnWiringParts) {
 
   const systemPrompt = async (_: unknown, backend: string, confinement: Confinement | null) => {
     const [sections, skills] = await Promise.all([workspace.read(), workspace.skills()])
-    const { allowedTools, workingDir } = confinement?.turn ?? { ...live.current(), workingDir: configDir }
+    const { allowedTools, workingDir } = confinement?.turn ?? {
+      allowedTools: live.current().allowedTools,
+      workingDir: configDir,
+    }
     const guest = isConfined(confinement?.turn.profile)
     return assemble(sections, {
       capabilities: capabilities({

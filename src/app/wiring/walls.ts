@@ -18,7 +18,7 @@ export interface Walls {
 /** Waits for the result only if the configuration requires a certain wall. */
 export async function openWalls(
   config: Config,
-  current: () => Config,
+  settings: () => Config['views']['profiles'],
   path: string | undefined,
   signal: AbortSignal,
 ): Promise<Walls> {
@@ -26,7 +26,7 @@ export async function openWalls(
   const required =
     config.wall === 'bwrap' ? 'WALL=bwrap' : config.sandbox === 'off' ? null : `SANDBOX=${config.sandbox}`
   const problem = required === null ? null : problemOf(await found, required)
-  const profiles = profilesFor(config, current, found)
+  const profiles = profilesFor(config, settings, found)
   let view: readonly WallView[] = []
   void profiles.view().then(walls => {
     view = walls
@@ -37,7 +37,7 @@ export async function openWalls(
 const problemOf = ({ kind, detail }: Wall, required: string) =>
   kind === 'bwrap' ? null : `${required} requires bubblewrap: ${detail}.`
 
-export function profilesFor(config: Config, current: () => Config, found: Promise<Wall>) {
+export function profilesFor(config: Config, settings: () => Config['views']['profiles'], found: Promise<Wall>) {
   const root = productRoot()
   return createProfiles({
     workspace: config.configDir,
@@ -45,10 +45,7 @@ export function profilesFor(config: Config, current: () => Config, found: Promis
     product: ['bin', 'src', 'node_modules', 'package.json'].map(name => join(root, name)).filter(existsSync),
     project: repositoryAround(config.configDir) ?? config.configDir,
     wall: () => found,
-    settings() {
-      const { guest, sandbox, allowedTools } = current()
-      return { guestTools: guest.tools, guestMcp: guest.mcp, guestEnv: guest.env, sandbox, allowedTools }
-    },
+    settings,
   })
 }
 
