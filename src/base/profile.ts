@@ -1,4 +1,5 @@
 // What a turn may touch, decided by whose words it runs on.
+import { type LaneKey, type NewEvent, principalOf } from './event.ts'
 
 export const walls = ['bwrap', 'flags', 'none'] as const
 /** What holds a profile: the operating system, the flags of the CLI, or nothing. */
@@ -34,3 +35,41 @@ export interface WallView {
 /** The turn runs on the words of somebody else than the owner, and there is a wall around it. */
 export const isConfined = (profile: Profile | undefined): boolean =>
   profile !== undefined && profile.principal !== 'owner' && profile.wall !== 'none'
+
+// The folder of the workspace that belongs to one guest: what their turns make is there, and only files from there are sent to them.
+
+/**
+ * Relative to the workspace. Different people never share one, also on file systems that ignore case. Several guests who are answered together,
+ * and turns on nobody's words, such as those of webhooks, have a folder for their lane.
+ */
+export function guestFolder(lane: LaneKey, persons: Iterable<string | null>): string {
+  const [only = null, ...others] = new Set(persons)
+  return `guests/${only !== null && only !== '' && others.length === 0 ? encoded(only) : `_lane.${encoded(lane)}`}`
+}
+
+/** The folder of a turn that answers these events; null: it is the owner's. */
+export function guestFolderOf(events: readonly NewEvent[]): string | null {
+  const guests = events.filter(event => !principalOf(event).owner)
+  const [first] = guests
+  return first
+    ? guestFolder(
+        first.lane,
+        guests.map(event => principalOf(event).person),
+      )
+    : null
+}
+
+/** Lowercase letters, digits and dashes stay; every other character becomes `_` and its code. */
+function encoded(id: string): string {
+  const name = id.replace(/[^a-z0-9-]/gu, one => `_${(one.codePointAt(0) ?? 0).toString(16)}_`)
+  return name.length <= 100 ? name : `${name.slice(0, 80)}.${checksum(id)}`
+}
+
+function checksum(text: string): string {
+  let [a, b] = [0x811c9dc5, 0x1b873593]
+  for (const byte of new TextEncoder().encode(text)) {
+    a = Math.imul(a ^ byte, 0x01000193)
+    b = Math.imul(b ^ byte, 0x85ebca6b)
+  }
+  return `${(a >>> 0).toString(36)}${(b >>> 0).toString(36)}`
+}

@@ -1,7 +1,8 @@
 // The log of changes on a real database.
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { absent, type Changes, createChanges, type NewChange, shownChange, versionOf } from './changes.ts'
+import { type Changes, createChanges, type NewChange, shownChange } from './changes.ts'
 import { type Database, openDatabase } from './database.ts'
+import { absent, versionOf } from './guarded-files.ts'
 
 let db: Database
 let changes: Changes

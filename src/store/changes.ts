@@ -1,21 +1,11 @@
 // The log of changes to the guarded files: text before, text after, and on whose behalf. Bounded in size.
-import { hash as digest } from 'node:crypto'
 import type { LaneKey } from '../base/event.ts'
 import type { ChangeState, MemoryChange } from '../base/memory.ts'
 import { visible } from '../base/scrub.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
+import { isUnkept, type Version } from './guarded-files.ts'
 import { unified } from './merge.ts'
-
-/** The content of a file. Without a text: there was no file (the hash is empty), or the text was not stored. */
-export interface Version {
-  readonly text: string | null
-  readonly hash: string
-}
-
-export const absent: Version = { text: null, hash: '' }
-export const versionOf = (text: string | null): Version =>
-  text === null ? absent : { text, hash: digest('sha256', text) }
 
 export interface NewChange extends Pick<MemoryChange, 'file' | 'events' | 'lane' | 'person' | 'owner' | 'state'> {
   readonly before: Version
@@ -58,9 +48,6 @@ const mostDecided = 1000
 const mostWaiting = 200
 /** For longer texts only the hash is stored. */
 export const longestText = 64 * 1024
-
-/** There was content, but its text was not stored: only its hash. */
-export const isUnkept = ({ text, hash }: Version): boolean => text === null && hash !== ''
 
 export const isTooLong = ({ text }: Version): boolean => text !== null && Buffer.byteLength(text) > longestText
 

@@ -5,17 +5,14 @@ import type { Taken } from '../base/lanes.ts'
 import type { MemoryChange } from '../base/memory.ts'
 import { visible } from '../base/scrub.ts'
 import { createSerial } from '../base/serial.ts'
-import { type Actor, actorOf, byHand, together } from './actor.ts'
-import { absent, type Change, isTooLong, isUnkept, shownChange, type Version } from './changes.ts'
+import { type Actor, actorOf, byHand, createLastAlive, createSuspects, createTurnNotes, together } from './actor.ts'
+import { type Change, isTooLong, shownChange } from './changes.ts'
 import type { FileGuard, FileGuardParts, Killed, Leave } from './file-guard-parts.ts'
-import { asideNameFor, createGuardedFiles, type Found } from './guarded-files.ts'
-import { createLastAlive } from './last-alive.ts'
+import { absent, asideNameFor, createGuardedFiles, type Found, isUnkept, type Version } from './guarded-files.ts'
 import { createMemoryLog } from './memory-log.ts'
 import { createPersonaFiles } from './persona-files.ts'
-import { createSuspects } from './suspects.ts'
 import { createTreeGuard, tooMuchToGuard } from './tree-guard.ts'
 import { isOfTree } from './tree-revert.ts'
-import { createTurnNotes } from './turn-notes.ts'
 
 export type { FileGuard, Killed } from './file-guard-parts.ts'
 
@@ -332,7 +329,9 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     if (inDoubt(file)) return currentIn(file).text
     if (present.size === 0 || isUnkept(currentIn(file))) return undefined
     const now = files.look(file)
-    return now.what !== 'unreadable' && widens(file, currentIn(file), now) ? currentIn(file).text : undefined
+    const before = currentIn(file)
+    if (now.what === 'unreadable' || now.hash === before.hash) return undefined
+    return widens(file, before, now) ? before.text : undefined
   }
 
   return {

@@ -12,8 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { absent, versionOf } from './changes.ts'
-import { createGuardedFiles, type GuardedFiles } from './guarded-files.ts'
+import { absent, createGuardedFiles, type GuardedFiles, versionOf } from './guarded-files.ts'
 
 let dir: string
 let files: GuardedFiles

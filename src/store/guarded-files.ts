@@ -1,6 +1,7 @@
 // The guarded files on disk: cheap to check, and replaced whole and only if they are as expected.
 
 import { isUtf8 } from 'node:buffer'
+import { hash as digest } from 'node:crypto'
 import {
   type BigIntStats,
   closeSync,
@@ -21,8 +22,20 @@ import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { configFiles } from '../base/config-files.ts'
 import { errorCode } from '../base/error-text.ts'
-import { absent, type Version, versionOf } from './changes.ts'
 import { writeWhole } from './files.ts'
+
+/** The content of a file. Without a text: there was no file (the hash is empty), or the text was not stored. */
+export interface Version {
+  readonly text: string | null
+  readonly hash: string
+}
+
+export const absent: Version = { text: null, hash: '' }
+export const versionOf = (text: string | null): Version =>
+  text === null ? absent : { text, hash: digest('sha256', text) }
+
+/** There was content, but its text was not stored: only its hash. */
+export const isUnkept = ({ text, hash }: Version): boolean => text === null && hash !== ''
 
 export interface Found extends Version {
   /** `other`: not a text that can be stored: a folder, a link that leads out of the workspace, too large, not UTF-8. */

@@ -13,8 +13,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
-import { versionOf } from './changes.ts'
 import { closeStage, ofGuest, ofOwner, openStage, type Stage } from './file-guard.fixture.ts'
+import { versionOf } from './guarded-files.ts'
 
 let stage: Stage
 afterEach(() => closeStage(stage))

@@ -5,8 +5,8 @@ import { errorCode } from '../base/error-text.ts'
 import { mostFileBytes, type OwnFile, type OwnFiles, type OwnText, type OwnWritten, promptRoom } from '../base/files.ts'
 import type { MemoryChange } from '../base/memory.ts'
 import { byHand } from './actor.ts'
-import { type Change, type Changes, isTooLong, type Version, versionOf } from './changes.ts'
-import type { GuardedFiles, Look } from './guarded-files.ts'
+import { type Change, type Changes, isTooLong } from './changes.ts'
+import { type GuardedFiles, type Look, type Version, versionOf } from './guarded-files.ts'
 
 export interface OwnFilesParts {
   readonly dir: string

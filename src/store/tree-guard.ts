@@ -3,10 +3,10 @@ import { visible } from '../base/scrub.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { type Actor, together } from './actor.ts'
-import type { Change, Changes, Version } from './changes.ts'
+import type { Change, Changes } from './changes.ts'
+import type { Version } from './guarded-files.ts'
 import { createTree, type Difference, type Tree, type TreeLimits } from './tree.ts'
-import { asText, contentOf, examine, fromText, pathsIn } from './tree-entries.ts'
-import type { Exceptions, Surroundings } from './tree-places.ts'
+import { asText, contentOf, type Exceptions, examine, fromText, pathsIn, type Surroundings } from './tree-places.ts'
 import { createRevert, type Revert } from './tree-revert.ts'
 
 export interface TreeGuardParts extends Pick<Exceptions, 'isNamed' | 'holdsNamed'> {

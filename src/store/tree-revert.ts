@@ -16,9 +16,10 @@ import { errorCode } from '../base/error-text.ts'
 import { visible } from '../base/scrub.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Actor } from './actor.ts'
-import { absent, type Change, type Changes, longestText, type Version } from './changes.ts'
+import { type Change, type Changes, longestText } from './changes.ts'
+import { absent, type Version } from './guarded-files.ts'
 import { type Difference, nameIn, shortText, type Tree } from './tree.ts'
-import { contentOf, examine, fromText, hashOf, onDisk } from './tree-entries.ts'
+import { contentOf, examine, fromText, hashOf, onDisk } from './tree-places.ts'
 
 export interface RevertParts {
   readonly dir: string

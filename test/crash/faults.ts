@@ -132,7 +132,7 @@ export const faults: Record<string, Fault> = {
     noticedBy: { test: 'test/scenarios/file-guard.test.ts', name: 'an edit by the owner after a SIGTERM' },
   },
   'blame a guest for what the owner edits after a kill': {
-    file: 'store/last-alive.ts',
+    file: 'store/actor.ts',
     find: "return first > dead ? 'after' : 'unclear'",
     put: "return 'during'",
     noticedBy: { test: 'src/store/file-guard.test.ts', name: 'what was changed long after is the owner’s' },

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { guestFolder } from '../../src/base/guests.ts'
+import { guestFolder } from '../../src/base/profile.ts'
 import { eventually, statusOf } from '../fakes/temporary.ts'
 import { finals, openStage } from '../harness/discord.ts'
 import type { RunningGateway } from '../harness/gateway.ts'

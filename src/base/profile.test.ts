@@ -1,7 +1,7 @@
 // Each guest has a folder of their own, whatever the platform calls them.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { guestFolder } from './guests.ts'
+import { guestFolder } from './profile.ts'
 
 test('different people have different folders, one below guests/, also where case is ignored', () => {
   const id = fc.string({ unit: 'binary', minLength: 1, maxLength: 200 })
