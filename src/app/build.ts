@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { AttachmentsAdmin } from '../base/attachments.ts'
+import { createClicks } from '../base/buttons.ts'
 import type { ChatAdapter } from '../base/chat.ts'
 import { readPlace } from '../base/event.ts'
 import { once } from '../base/once.ts'
@@ -162,8 +163,9 @@ export async function buildGateway(parts: BuildParts) {
     memory: memoryWiring.memory,
     status: () => report.status(),
   })
+  const clicks = createClicks()
   const { webchat, uploads, farChats, connected, listen } = await createChats({
-    ...{ live, clock, emit, chats, stores, inbox, outbox, intake, gate, commands, attached, bug },
+    ...{ live, clock, emit, chats, stores, inbox, outbox, intake, gate, commands, attached, clicks, bug },
   })
   listeners.push(listen)
 

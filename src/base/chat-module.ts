@@ -1,5 +1,5 @@
 // A chat platform as it is listed in the registry of chat/: everything the rest of the program knows about it.
-import type { ChatAdapter, ChatMemory, Delivery, FileScope } from './chat.ts'
+import type { ChatAdapter, ChatMemory, Click, ClickReply, Delivery, FileScope } from './chat.ts'
 import type { Check } from './check.ts'
 import type { Changed, NewEvent, Sender } from './event.ts'
 import type { Emit } from './signal.ts'
@@ -59,6 +59,8 @@ export interface ChatContext {
   readonly emit: Emit
   /** Edits a waiting message; null cancels it. */
   change(key: string, event: NewEvent | null): Promise<Changed>
+  /** A click on a button. Answers within a second: platforms do not wait long. The stop button of a draft is the command /stop instead. */
+  clicked(click: Click): Promise<ClickReply>
   /** Reports an error that no caller waits for. */
   broke(error: unknown): void
 }

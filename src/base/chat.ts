@@ -1,6 +1,6 @@
 // A chat as the gateway sees it. Capabilities are data, not optional methods.
 import type { ActionPhase } from './agent.ts'
-import type { EventSource, Place } from './event.ts'
+import type { EventSource, Place, Sender } from './event.ts'
 
 /** A message of ours on the platform: enough to edit it. */
 export interface MessageRef {
@@ -30,7 +30,38 @@ export interface Outgoing {
   readonly files?: readonly string[]
   /** Missing: the files were chosen in a turn of the owner. They are checked again when they are read. */
   readonly scope?: FileScope
+  /** Shown under the text, if the platform has buttons (`limits.buttons`). */
+  readonly buttons?: readonly Button[]
+  /** The key of an earlier message with buttons, which this one replaces by an edit. If that is gone, it is posted as a new message. */
+  readonly replaces?: string
 }
+
+/** A button under a message. `buttonLimits` in base/buttons.ts has what all platforms accept. */
+export interface Button {
+  /** Comes back with a click on it. */
+  readonly id: string
+  readonly label: string
+  /** Missing: an ordinary one. */
+  readonly style?: 'primary' | 'danger'
+}
+
+/** Somebody has clicked a button of ours, or answered what its first click asked. */
+export interface Click {
+  readonly button: string
+  /** The message with the button. */
+  readonly message: MessageRef
+  readonly sender: Sender
+  readonly name: string
+  /** What they wrote after the first click was answered with `ask`; null: they have only clicked. */
+  readonly text: string | null
+}
+
+export type ClickReply =
+  | { readonly type: 'done' }
+  /** Only the person who clicked sees it, where the platform has that. */
+  | { readonly type: 'note'; readonly text: string }
+  /** Asks for a text in a dialog. It comes as a second click on the same button. */
+  | { readonly type: 'ask'; readonly title: string; readonly label: string }
 
 export interface ChatLimits {
   /** The longest message, in the platform's own unit. */
@@ -42,6 +73,8 @@ export interface ChatLimits {
   readonly fileOver?: number
   /** The chat takes no files, so the text lists the files that belong to it. */
   readonly namesFiles?: true
+  /** The chat shows buttons. */
+  readonly buttons?: true
 }
 
 /** The platform's response to a send. */
@@ -74,6 +107,9 @@ export interface Delivery {
   readonly scope?: FileScope
   /** It answers a command, such as /status, and does not wait behind an answer that cannot be delivered now. */
   readonly command?: true
+  readonly buttons?: readonly Button[]
+  /** As in `Outgoing`. */
+  readonly replaces?: string
 }
 
 /**

@@ -111,12 +111,14 @@ export function createDeliver(chats: ReadonlyMap<string, ChatAdapter>, clock: Cl
       emit({ type: 'delivery-refused', ...about, why: `the chat ${delivery.place.chat} is not enabled` })
       return { type: 'failed', why: 'chat-off' }
     }
-    const { kind, about: answered, text, ok, files = [], scope } = delivery
+    const { kind, about: answered, text, ok, files = [], scope, buttons, replaces } = delivery
     const posted = await chat.post(
       delivery.place,
       {
         ...{ key, kind, about: answered, text, ok, action: null },
         ...withFiles(files, scope),
+        ...(buttons && { buttons }),
+        ...(replaces !== undefined && { replaces }),
       },
       signal,
     )

@@ -1,6 +1,7 @@
 // The contract of every chat, looped over the registry, each with the fake server of its platform.
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Outgoing } from '../../src/base/chat.ts'
+import { buttonLimits } from '../../src/base/buttons.ts'
+import type { Click, ClickReply, Outgoing } from '../../src/base/chat.ts'
 import type { EventSink, NewEvent } from '../../src/base/event.ts'
 import type { RemoteChat } from '../../src/base/remote-chats.ts'
 import { discord } from './platforms/discord.ts'
@@ -142,5 +143,80 @@ describe.each(Object.keys(platforms) as (keyof typeof platforms)[])('the chat %s
     expect(platform.seen('room')).toEqual([])
     expect(platform.chat.limits.editEveryMs).toBeGreaterThan(0)
     expect(platform.chat.limits.measure('abc')).toBeGreaterThan(0)
+  })
+
+  test('buttons are shown; a click comes with its button, message and person, is answered privately, or asks for a text', async () => {
+    const platform = await open()
+    const { buttons } = platform
+    expect(platform.chat.limits.buttons).toBe(buttons ? true : undefined)
+    if (!buttons) return
+    await platform.arrive('room')
+    const end = listen(platform, async () => ({ type: 'accepted', id: 1, position: 0 }))
+    await platform.reached()
+    const clicks: Click[] = []
+    const replies: ClickReply[] = [
+      { type: 'note', text: 'only owners may answer' },
+      { type: 'ask', title: 'Deny', label: 'Why not?' },
+      { type: 'done' },
+    ]
+    buttons.clicks.handle = async click => replies[clicks.push(click) - 1] ?? { type: 'done' }
+    const question: Outgoing = {
+      ...{ key: 'k-question', kind: 'notice', about: null, text: 'May I?', ok: true, action: null },
+      buttons: [
+        { id: 'approval:7:once', label: 'Allow once', style: 'primary' },
+        { id: 'approval:7:always', label: 'Allow always' },
+        { id: 'approval:7:deny', label: 'Deny', style: 'danger' },
+        ...['a', 'b', 'c'].map(id => ({ id: `approval:7:${id}`, label: 'x'.repeat(buttonLimits.label) })),
+      ],
+    }
+    for (let i = 0; i < 2; i++)
+      expect((await platform.chat.post(platform.place('room'), question, never)).type).toBe('posted')
+    expect(buttons.shown('room')).toEqual({ text: 'May I?', ids: question.buttons?.map(({ id }) => id) })
+    await buttons.click('room', 'approval:7:once')
+    await expect.poll(() => buttons.notes()).toEqual(['only owners may answer'])
+    expect(clicks[0]).toMatchObject({
+      ...{ button: 'approval:7:once', text: null, name: expect.stringMatching(/ada/i) },
+      ...{ sender: { chat: name, user: expect.any(String) }, message: { place: platform.place('room') } },
+    })
+    await buttons.click('room', 'approval:7:deny')
+    await expect.poll(() => buttons.isAsked('room')).toBe(true)
+    await buttons.write('room', 'too risky')
+    await expect.poll(() => clicks.length).toBe(3)
+    expect(clicks[2]).toEqual({ ...clicks[1], text: 'too risky' })
+
+    const settled: Outgoing = { ...final('Denied: too risky'), about: null, replaces: question.key }
+    for (let i = 0; i < 2; i++) await platform.chat.post(platform.place('room'), settled, never)
+    expect(buttons.shown('room')).toBeNull()
+    await expect.poll(() => platform.seen('room').map(one => one.text)).toEqual(['Denied: too risky'])
+    await platform.chat.post(platform.place('room'), { ...final('gone'), about: null, replaces: 'k-nothing' }, never)
+    expect(platform.seen('room').map(one => one.text)).toEqual(['Denied: too risky', 'gone'])
+    await end()
+  })
+
+  test('a question whose confirmation is lost is shown once, with its buttons', async () => {
+    const platform = await open()
+    const { buttons } = platform
+    if (!buttons) return
+    await platform.arrive('room')
+    const end = listen(platform, async () => ({ type: 'accepted', id: 1, position: 0 }))
+    await platform.reached()
+    const question: Outgoing = {
+      ...{ key: 'k-question', kind: 'notice', about: null, text: 'May I?', ok: true, action: null },
+      buttons: [{ id: 'approval:7:once', label: 'Allow once' }],
+    }
+    buttons.loseAnswer()
+    expect((await platform.chat.post(platform.place('room'), question, never)).type).toBe('try-again')
+    // Another message comes first.
+    await platform.chat.post(platform.place('room'), { ...final('in between'), about: null }, never)
+    expect((await platform.chat.post(platform.place('room'), question, never)).type).toBe('posted')
+    expect(buttons.shown('room')).toEqual({ text: 'May I?', ids: ['approval:7:once'] })
+    await platform.chat.post(
+      platform.place('room'),
+      { ...final('Allowed'), about: null, replaces: question.key },
+      never,
+    )
+    expect(buttons.shown('room')).toBeNull()
+    expect(platform.seen('room').map(one => one.text)).toEqual(['Allowed', 'in between'])
+    await end()
   })
 })

@@ -4,6 +4,7 @@ import { REST } from '@discordjs/rest'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../src/app/system-clock.ts'
 import type { ChatMemory, Outgoing } from '../../src/base/chat.ts'
+import { openButtoned } from '../../src/chat/buttoned.ts'
 import { createPendingQuestions } from '../../src/chat/discord/memory.ts'
 import { openThreads } from '../../src/chat/discord/places.ts'
 import { createPoster, createPostJournal } from '../../src/chat/discord/poster.ts'
@@ -35,6 +36,7 @@ function start(discord: FakeDiscord, memory: ChatMemory, files: Record<string, U
   const sending = createSending({
     ...{ api, asked, answers: openAnswers(memory), threads: openThreads(api, memory, () => undefined) },
     poster: createPoster(api, createPostJournal(memory, systemClock), () => discord.bot.id),
+    buttoned: openButtoned(memory),
     readFile: async path => files[path] ?? null,
     sent: () => undefined,
     refusedToken: () => undefined,

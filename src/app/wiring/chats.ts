@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { backendNames } from '../../base/agent.ts'
+import type { Clicks } from '../../base/buttons.ts'
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'
 import type { ChatCommands, ChatContext } from '../../base/chat-module.ts'
 import type { DescentLimits } from '../../base/descent.ts'
@@ -32,11 +33,12 @@ export interface ChatsParts {
   readonly gate: ReturnType<typeof createGate>
   readonly commands: ReturnType<typeof gatewayCommands>
   readonly attached: ReturnType<typeof createAttached>
+  readonly clicks: Pick<Clicks, 'clicked'>
   bug(error: unknown): void
 }
 
 export async function createChats(parts: ChatsParts) {
-  const { live, clock, emit, chats, inbox, outbox, intake, gate, commands, attached, bug } = parts
+  const { live, clock, emit, chats, inbox, outbox, intake, gate, commands, attached, clicks, bug } = parts
   const { queueStore, history, conversations, usage, chatStates, uploadStore } = parts.stores
   const config = live.current()
   const uploads = createUploads({ workspace: config.configDir, clock, newId: randomUUID, store: uploadStore })
@@ -80,6 +82,7 @@ export async function createChats(parts: ChatsParts) {
       sent: queueStore.sent,
     },
     memory: chatStates.of(name),
+    clicked: click => clicks.clicked(click, gate.who(click.sender)),
     ...{ clock, chance: Math.random, emit, change: intake.change, broke: bug },
   })
   const remote = remoteChatsOn(config)

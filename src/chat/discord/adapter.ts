@@ -6,9 +6,11 @@ import { type ChatAdapter, ChatUnusable, type Delivery, type Outgoing } from '..
 import type { ChatContext } from '../../base/chat-module.ts'
 import type { Attachment, EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
 import { within } from '../../base/within.ts'
+import { openButtoned } from '../buttoned.ts'
 import { openAnswers } from '../live-drafts.ts'
 import { createRequests } from '../requests.ts'
 import { type AttachmentSeen, dropAttachments, fetchAttachments } from './attachments.ts'
+import { createClicks } from './clicks.ts'
 import { definitionsOf } from './commands.ts'
 import { createConnection } from './connection.ts'
 import { createDirectMessages } from './direct-messages.ts'
@@ -67,7 +69,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
   const threads = openThreads(api, memory, cursors.takePart)
   const posts = createPostJournal(memory, clock)
   const sending = createSending({
-    ...{ api, answers, asked, threads, poster: createPoster(api, posts, ourId) },
+    ...{ api, answers, asked, threads, buttoned: openButtoned(memory), poster: createPoster(api, posts, ourId) },
     ...{ readFile: workspace.readFile, sent: deliveries.sent },
     refusedToken: () => refusedToken.reject(new ChatUnusable(badToken)),
   })
@@ -109,11 +111,16 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
     isPrivate: command => commands.list.some(({ names, asks }) => !asks && names.includes(command)),
     drop: message => dropAttachments(message, workspace.dir),
   })
+  const onClick = createClicks({ api, clock, trouble, spot: places.spot, clicked: context.clicked })
   const handle = createDispatches({
     ...{ clock, cursors, places, inbound, saveSelf, ready, self: () => self, life: () => life },
     posted: posts.received,
     async interaction(one, missed) {
-      await onInteraction(one, missed).catch(context.broke)
+      try {
+        if (!(await onClick(one))) await onInteraction(one, missed)
+      } catch (error) {
+        context.broke(error)
+      }
       save('now')
     },
   })
@@ -177,7 +184,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
 
   return {
     name,
-    limits: { ...limits, editEveryMs, fileOver: options.fileOver },
+    limits: { ...limits, editEveryMs, fileOver: options.fileOver, buttons: true },
 
     async post(place, message, signal) {
       if (message.kind !== 'draft') return post(place, message, signal)

@@ -1,6 +1,7 @@
-// Slash commands and buttons: handled like any other message, and answered in place for as long as that is possible.
+// Slash commands and the stop button: handled like any other message, and answered in place for as long as that is possible.
 
 import type { API, APIInteraction } from '@discordjs/core'
+import { stopButton } from '../../base/buttons.ts'
 import type { Accepted, Attachment, Duplicate, NewEvent, Refused, Sender } from '../../base/event.ts'
 import type { Clock } from '../../base/time.ts'
 import { within } from '../../base/within.ts'
@@ -10,7 +11,7 @@ import { codes, troubleOf } from './errors.ts'
 import type { PendingQuestions } from './memory.ts'
 import { eventOf, type Member, type Person, type Spot, senderOf, wholeMember } from './message.ts'
 import type { ChannelData } from './places.ts'
-import { allowedMentions, limits, stopId } from './poster.ts'
+import { allowedMentions, limits } from './poster.ts'
 
 export interface InteractionParts {
   readonly api: API
@@ -37,7 +38,7 @@ export interface InteractionParts {
 const answerWithinMs = 1500
 /** An interaction token is valid for fifteen minutes; a little less is safe. */
 const tokenLivesMs = 14.5 * 60_000
-const ephemeral = 64
+export const ephemeral = 64
 
 const kinds = { command: 2, component: 3, completion: 4 } as const
 
@@ -135,7 +136,7 @@ interface Input {
 
 const senderIn = ({ author, member }: Input, spot: Spot) => senderOf(author.id, member?.roles ?? [], spot)
 
-/** Null: not one of our commands or buttons. */
+/** Null: not a command and not the stop button. */
 function parseInteraction(interaction: APIInteraction): Input | null {
   const author = interaction.member?.user ?? interaction.user
   const channel = interaction.channel?.id ?? interaction.channel_id
@@ -145,7 +146,7 @@ function parseInteraction(interaction: APIInteraction): Input | null {
   if (interaction.type === kinds.component) {
     const answers = interaction.message.message_reference?.message_id
     const stop = { name: 'stop', text: '/stop', typed: '', files: [], answers }
-    return interaction.data.custom_id === stopId ? { ...stop, ...who } : null
+    return interaction.data.custom_id === stopButton.id ? { ...stop, ...who } : null
   }
   if (interaction.type !== kinds.command && interaction.type !== kinds.completion) return null
   if (interaction.data.type !== 1) return null
@@ -155,7 +156,7 @@ function parseInteraction(interaction: APIInteraction): Input | null {
   return { name, text: asTyped(name, options), typed: slashPrompt(options), files, ...who }
 }
 
-const refusalBody = (reason: string) => ({
+export const refusalBody = (reason: string) => ({
   content: reason.slice(0, limits.length),
   allowed_mentions: { parse: [...allowedMentions.parse] },
 })

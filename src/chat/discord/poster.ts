@@ -3,7 +3,8 @@
 import { createHash } from 'node:crypto'
 import type { API } from '@discordjs/core'
 import type { RawFile } from '@discordjs/rest'
-import type { ChatMemory } from '../../base/chat.ts'
+import { buttonRows, stopButton } from '../../base/buttons.ts'
+import type { Button, ChatMemory } from '../../base/chat.ts'
 import { excerpt } from '../../base/scrub.ts'
 import type { Clock } from '../../base/time.ts'
 import { type Doing, endOf, shortened } from '../live-drafts.ts'
@@ -14,6 +15,7 @@ import { compareIds, idAt, isId, laterOf } from './message.ts'
 export interface Body {
   readonly content: string
   readonly files: RawFile[]
+  readonly buttons?: readonly Button[]
 }
 
 export interface Post {
@@ -23,7 +25,7 @@ export interface Post {
   /** The same for every attempt. */
   readonly key: string
   readonly body: Body
-  /** Drafts have the button that stops the turn. */
+  /** It has the button that stops the turn, by which it is found again. */
   readonly draft: boolean
 }
 
@@ -78,8 +80,7 @@ export function createPoster(api: API, posts: Posts, ourId: () => string | null)
     const isIt = draft ? isDraftFor(about) : isFinal(about, body.content)
     const there = earlier && (await search(channel, nonce, earlier, isIt))
     if (there) return there
-    const extra = draft ? { components: stopButton } : {}
-    const message = { ...body, ...extra, allowed_mentions: allowed(), nonce, enforce_nonce: true }
+    const message = { ...payloadOf(body), allowed_mentions: allowed(), nonce, enforce_nonce: true }
     try {
       const { id } = await replyOrPost(channel, message, reference(about, channel), stop)
       posts.exists(channel, nonce, id)
@@ -91,7 +92,12 @@ export function createPoster(api: API, posts: Posts, ourId: () => string | null)
   }
 
   /** A reply may be refused because the message it replies to was deleted or cannot be read. */
-  async function replyOrPost(channel: string, message: Body, reply: object, stop: { readonly signal?: AbortSignal }) {
+  async function replyOrPost(
+    channel: string,
+    message: Omit<Body, 'buttons'>,
+    reply: object,
+    stop: { readonly signal?: AbortSignal },
+  ) {
     try {
       return await api.channels.createMessage(channel, { ...message, ...reply }, stop)
     } catch (error) {
@@ -124,7 +130,7 @@ const isDraftFor = (about: string | null) => (one: Found) => hasStop(one) && rep
 
 const hasStop = ({ components = [] }: Found) =>
   components.some(
-    row => 'components' in row && row.components.some(one => 'custom_id' in one && one.custom_id === stopId),
+    row => 'components' in row && row.components.some(one => 'custom_id' in one && one.custom_id === stopButton.id),
   )
 
 /** An earlier attempt at a post: its message, or null if unknown; then the message can only be newer than `after`. */
@@ -221,9 +227,22 @@ export const allowedMentions = { parse: [], replied_user: true }
 /** The same for every attempt at a delivery, so that Discord accepts it once. At most 25 characters. */
 export const nonceOf = (key: string): string => createHash('sha256').update(key).digest('base64url').slice(0, 24)
 
-export const stopId = 'stop'
-/** The row with the Stop button of a draft. */
-export const stopButton = [{ type: 1, components: [{ type: 2, style: 2, label: 'Stop', custom_id: stopId }] }]
+const styles = { primary: 1, plain: 2, danger: 4 } as const
+
+/** The rows of buttons under a message. */
+export const componentsOf = (buttons: readonly Button[]) =>
+  buttonRows(buttons).map(row => ({
+    type: 1 as const,
+    components: row.map(({ id, label, style }) => ({
+      ...{ type: 2 as const, style: styles[style ?? 'plain'], label, custom_id: id },
+    })),
+  }))
+
+/** Text, files and buttons of a new message. */
+export const payloadOf = ({ buttons = [], ...body }: Body) => ({
+  ...body,
+  ...(buttons.length === 0 ? {} : { components: componentsOf(buttons) }),
+})
 
 const statusRoom = 160
 

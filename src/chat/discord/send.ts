@@ -1,9 +1,11 @@
 // Sends deliveries and drafts to Discord: as a new message, or by editing one of our messages.
 import type { API } from '@discordjs/core'
 import type { RawFile } from '@discordjs/rest'
+import { stopButton } from '../../base/buttons.ts'
 import type { FileScope, Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
+import type { Buttoned } from '../buttoned.ts'
 import {
   type Answers,
   createLiveDrafts,
@@ -15,11 +17,22 @@ import {
 import { codes, postedOf, type Trouble, troubleOf } from './errors.ts'
 import type { Asked, PendingQuestions } from './memory.ts'
 import type { Threads } from './places.ts'
-import { allowed, type Body, beginningOf, draftOf, limits, nonceOf, type Poster, stopButton } from './poster.ts'
+import {
+  allowed,
+  type Body,
+  beginningOf,
+  componentsOf,
+  draftOf,
+  limits,
+  nonceOf,
+  type Poster,
+  payloadOf,
+} from './poster.ts'
 
 export interface SendingParts {
   readonly api: API
   readonly answers: Answers
+  readonly buttoned: Buttoned
   readonly asked: PendingQuestions
   readonly poster: Poster
   readonly threads: Threads
@@ -57,14 +70,14 @@ const notShown: Body = {
 }
 
 export function createSending(parts: SendingParts): Sending {
-  const { api, answers, asked, poster, threads } = parts
+  const { api, answers, buttoned, asked, poster, threads } = parts
   /** Set after an invalid token: nothing more is sent, because Discord blocks bots after ten thousand invalid requests. */
   let dead: Trouble | null = null
   const inOrder = createSerial()
 
   /** Replaces everything in the message; repeating it changes nothing. */
-  const replaced = ({ content, files }: Body) => ({
-    ...{ content, files, components: [], allowed_mentions: allowed() },
+  const replaced = ({ content, files, buttons = [] }: Body) => ({
+    ...{ content, files, components: componentsOf(buttons), allowed_mentions: allowed() },
     attachments: files.map((file, id) => ({ id: String(id), filename: file.name })),
   })
 
@@ -87,7 +100,7 @@ export function createSending(parts: SendingParts): Sending {
   /** Visible only to the person who asked. */
   async function followUp({ app, token }: Asked, body: Body): Promise<boolean> {
     const privately = { allowed_mentions: allowed(), flags: ephemeral }
-    return unlessRefused(api.interactions.followUp(app, token, { ...body, ...privately }))
+    return unlessRefused(api.interactions.followUp(app, token, { ...payloadOf(body), ...privately }))
   }
 
   /** Answers a command in place while that is possible; otherwise in the channel. */
@@ -95,6 +108,9 @@ export function createSending(parts: SendingParts): Sending {
     const { about, key, kind } = message
     // Files may take minutes, so a stop aborts them; plain text is allowed to finish.
     const stop = body.files.length > 0 ? { signal } : {}
+    const earlier = buttoned.replacedBy(message)
+    if (earlier && (await unlessRefused(api.channels.editMessage(earlier.channel, earlier.id, replaced(body), stop))))
+      return earlier.id
     const command = about === null ? null : await asked.open(about)
     const claim = kind === 'final' && about !== null ? answers.claim(about, key) : { first: false, draft: null }
     if (command && claim.first && (await answerCommand(command, body, stop))) return about ?? ''
@@ -109,7 +125,9 @@ export function createSending(parts: SendingParts): Sending {
     const draft = claim.draft && about !== null ? await replaceDraft(channel, about, claim.draft, body, stop) : null
     if (draft !== null) return draft
     const replyTo = kind === 'notice' || claim.first ? about : null
-    return poster.create({ channel, about: replyTo, key, body, draft: false }, stop)
+    const id = await poster.create({ channel, about: replyTo, key, body, draft: false }, stop)
+    buttoned.posted(message, { channel, id })
+    return id
   }
 
   async function removeDraft(about: string, draft: DraftNote): Promise<void> {
@@ -157,7 +175,7 @@ export function createSending(parts: SendingParts): Sending {
     async writeDraft(place, about, key, content) {
       if (dead) return
       const command = await asked.open(about)
-      const shown = { content, components: stopButton, allowed_mentions: allowed() }
+      const shown = { content, components: componentsOf([stopButton]), allowed_mentions: allowed() }
       const there = answers.draftOf(about)
       if (command) {
         // Stored with its id: when the command can no longer be answered, it is an ordinary message of ours.
@@ -171,7 +189,8 @@ export function createSending(parts: SendingParts): Sending {
       const draft = { channel, nonce: nonceOf(key), id: null }
       // Stored before it is posted: otherwise a kill in between would leave an unknown draft.
       answers.drafted(about, draft)
-      const id = await poster.create({ channel, about, key, body: { content, files: [] }, draft: true })
+      const body = { content, files: [], buttons: [stopButton] }
+      const id = await poster.create({ channel, about, key, body, draft: true })
       answers.drafted(about, { ...draft, id })
     },
   }
@@ -199,12 +218,13 @@ async function withoutFilesIfTooLarge(body: Body, send: (body: Body) => Promise<
     const kept = body.files.filter(isAnswer)
     if (!tooLarge || kept.length === body.files.length) throw error
     const left = body.files.filter(file => !isAnswer(file)).map(({ name }) => name)
-    return send({ content: withNote(body.content, left), files: kept })
+    return send({ ...body, content: withNote(body.content, left), files: kept })
   }
 }
 
 /** The text and its files; a text that is too long for a message becomes a file. */
-async function bodyOf({ text, files: paths = [], scope }: Outgoing, readFile: SendingParts['readFile']): Promise<Body> {
+async function bodyOf(message: Outgoing, readFile: SendingParts['readFile']): Promise<Body> {
+  const { text, files: paths = [], scope, buttons = [] } = message
   const isLong = limits.measure(text) > limits.length
   const files: RawFile[] = isLong ? [answerFile(text)] : []
   const missing: string[] = []
@@ -219,7 +239,7 @@ async function bodyOf({ text, files: paths = [], scope }: Outgoing, readFile: Se
     }
   }
   const content = isLong ? beginningOf(text) : withoutFileLinks(text, paths)
-  return { content: withNote(content, missing), files }
+  return { content: withNote(content, missing), files, buttons }
 }
 
 function withNote(content: string, missing: readonly string[]): string {

@@ -3,8 +3,10 @@ import { type ChatAdapter, ChatUnusable, type Delivery, type Outgoing } from '..
 import type { ChatContext } from '../../base/chat-module.ts'
 import type { EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
 import { within } from '../../base/within.ts'
+import { openButtoned } from '../buttoned.ts'
 import { createLiveDrafts, openAnswers } from '../live-drafts.ts'
 import { createRequests } from '../requests.ts'
+import { createClicks } from './clicks.ts'
 import { createDirectory } from './directory.ts'
 import { downloadFiles, dropFiles } from './downloads.ts'
 import { badBotToken, persist, troubleOf } from './errors.ts'
@@ -63,7 +65,7 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
   const streams = createStreams(web, clock)
   const poster = createPoster({ web, memory, clock, api, self: us })
   const sending = createSending({
-    ...{ web, api, answers, questions, poster, streams },
+    ...{ web, api, answers, questions, poster, streams, buttoned: openButtoned(memory) },
     ...{ readFile: workspace.readFile, sent: deliveries.sent },
     refusedToken: () => refusedToken.reject(new ChatUnusable(badBotToken)),
   })
@@ -110,8 +112,11 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
     catchingUp: places => emit({ type: 'chat-catching-up', chat: name, places }),
     caughtUp: messages => emit({ type: 'chat-caught-up', chat: name, messages }),
   })
+  const clicks = createClicks({
+    ...{ web, directory, trouble, self: us, privately: sending.privately, clicked: context.clicked },
+  })
   const events = createEvents({
-    ...{ inbound, interactions, directory },
+    ...{ inbound, interactions, clicks, directory },
     revoked: () => refusedToken.reject(new ChatUnusable(badBotToken)),
   })
   const socket = createSocket({
@@ -172,7 +177,7 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
 
   return {
     name,
-    limits: { ...limits, editEveryMs, fileOver: options.fileOver },
+    limits: { ...limits, editEveryMs, fileOver: options.fileOver, buttons: true },
 
     async post(place, message, signal) {
       if (message.kind !== 'draft') return post(place, message, signal)

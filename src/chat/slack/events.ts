@@ -1,4 +1,5 @@
 // Routes the envelopes of Socket Mode to the parts that handle them.
+import type { createClicks, ViewPayload } from './clicks.ts'
 import type { Directory } from './directory.ts'
 import type { Inbound } from './inbound.ts'
 import type { ActionPayload, createInteractions, SlashPayload } from './interactions.ts'
@@ -8,6 +9,7 @@ import type { Envelope } from './socket.ts'
 export interface EventParts {
   readonly inbound: Inbound
   readonly interactions: Pick<ReturnType<typeof createInteractions>, 'slash' | 'action'>
+  readonly clicks: ReturnType<typeof createClicks>
   readonly directory: Directory
   /** The app was removed from the workspace. */
   revoked(): void
@@ -23,13 +25,17 @@ interface EventSeen extends MessageSeen {
 const renamed = ['channel_rename', 'group_rename', 'user_change']
 
 /** Each resolves when it is handled. False: Slack must send it again. */
-export function createEvents({ inbound, interactions, directory, revoked }: EventParts) {
+export function createEvents({ inbound, interactions, clicks, directory, revoked }: EventParts) {
   return async ({ type, payload }: Envelope): Promise<boolean> => {
     switch (type) {
       case 'slash_commands':
         return interactions.slash(payload as SlashPayload)
       case 'interactive':
-        return interactions.action(payload as ActionPayload)
+        return (
+          clicks.submission(payload as ViewPayload) ??
+          clicks.action(payload as ActionPayload) ??
+          interactions.action(payload as ActionPayload)
+        )
       case 'events_api':
         return onEvent((payload as { readonly event: EventSeen }).event)
       default:

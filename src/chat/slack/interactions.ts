@@ -1,11 +1,12 @@
-// The slash command and the Stop button: both become what would be typed in any other chat.
+// The slash command and the stop button: both become what would be typed in any other chat.
+import { stopButton } from '../../base/buttons.ts'
 import type { ChatCommands, ChatPeople } from '../../base/chat-module.ts'
 import type { Accepted, Duplicate, NewEvent, Refused } from '../../base/event.ts'
 import type { Clock } from '../../base/time.ts'
 import type { Directory } from './directory.ts'
 import { eventOf, isDirect, type Self, senderOf, targetOf } from './message.ts'
 import type { Questions } from './questions.ts'
-import { contentOf, stopId } from './render.ts'
+import { contentOf } from './render.ts'
 import type { Sending } from './send.ts'
 
 export interface SlashPayload {
@@ -21,6 +22,7 @@ export interface ActionPayload {
   readonly type: string
   readonly user: { readonly id: string; readonly team_id?: string }
   readonly channel?: { readonly id: string }
+  readonly message?: { readonly ts: string }
   readonly actions?: readonly { readonly action_id: string; readonly value?: string }[]
   readonly trigger_id: string
   readonly response_url?: string
@@ -54,25 +56,28 @@ interface Input {
 const answerableMs = 29 * 60_000
 const mostRemembered = 1000
 
+/** A repeated envelope must not be carried out a second time. */
+export function createHandled() {
+  const handled = new Map<string, Promise<boolean>>()
+  return (id: string, work: () => Promise<boolean>): Promise<boolean> => {
+    const before = handled.get(id)
+    if (before) return before
+    if (handled.size >= mostRemembered) handled.delete(handled.keys().next().value ?? '')
+    const working = work()
+    handled.set(id, working)
+    working.then(
+      done => done || handled.delete(id),
+      () => handled.delete(id),
+    )
+    return working
+  }
+}
+
 export function createInteractions(parts: InteractionParts) {
   const { clock, directory, questions, commands } = parts
   const rowOf = (name: string) => commands.list.find(({ names }) => names.includes(name))
-
-  /** A repeated envelope must not carry out a command a second time. */
-  const handled = new Map<string, Promise<boolean>>()
-
-  function once(input: Input): Promise<boolean> {
-    const before = handled.get(input.id)
-    if (before) return before
-    if (handled.size >= mostRemembered) handled.delete(handled.keys().next().value ?? '')
-    const asking = ask(input)
-    handled.set(input.id, asking)
-    asking.then(
-      done => done || handled.delete(input.id),
-      () => handled.delete(input.id),
-    )
-    return asking
-  }
+  const handled = createHandled()
+  const once = (input: Input) => handled(input.id, () => ask(input))
 
   async function ask(input: Input): Promise<boolean> {
     const { id, user, channel, conversation, url, privately } = input
@@ -112,11 +117,9 @@ export function createInteractions(parts: InteractionParts) {
     },
 
     async action({ type, user, channel, actions = [], trigger_id, response_url: url = '' }: ActionPayload) {
-      const stop = actions.find(({ action_id }) => action_id === stopId)
+      const stop = actions.find(({ action_id }) => action_id === stopButton.id)
       if (type !== 'block_actions' || stop === undefined || channel === undefined) return true
-      // The value is ours, but only its channel is certain.
-      const own = targetOf(stop.value ?? '').channel === channel.id
-      const conversation = own && stop.value !== undefined ? stop.value : channel.id
+      const conversation = conversationIn(channel.id, stop.value)
       const where = { channel: channel.id, conversation, team: user.team_id }
       return once({ id: `button-${trigger_id}`, text: '/stop', user: user.id, url, privately: true, ...where })
     },
@@ -128,3 +131,7 @@ export function createInteractions(parts: InteractionParts) {
     },
   }
 }
+
+/** Of a button. The value is ours, but only its channel is certain. */
+export const conversationIn = (channel: string, value = ''): string =>
+  targetOf(value).channel === channel ? value : channel

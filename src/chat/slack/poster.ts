@@ -1,5 +1,6 @@
 // Posts new messages and files: each exactly once, however often it is retried and whenever the process is killed.
 import type { ChatMemory } from '../../base/chat.ts'
+import { excerpt } from '../../base/scrub.ts'
 import type { Clock } from '../../base/time.ts'
 import { isAboutFormat, SlackError, troubleOf } from './errors.ts'
 import { isSlacks } from './hosts.ts'
@@ -185,14 +186,15 @@ interface History {
   readonly response_metadata?: { readonly next_cursor?: string }
 }
 
-/** Blocks, or plain text if Slack refuses them. */
+/** Blocks, or plain text with the buttons if Slack refuses them. */
 async function orPlain<T>({ text, blocks }: Content, send: (shown: object) => Promise<T>): Promise<T> {
   try {
     return await send({ text, blocks })
   } catch (error) {
     if (!isAboutFormat(error)) throw error
     const buttons = blocks.filter(block => 'type' in block && block.type === 'actions')
-    if (buttons.length > 0) throw error
-    return send({ text, mrkdwn: false })
+    if (buttons.length === 0) return send({ text, mrkdwn: false })
+    const plain = { type: 'section', text: { type: 'plain_text', text: excerpt(text, 3000) } }
+    return send({ text, blocks: [plain, ...buttons] })
   }
 }

@@ -1,5 +1,7 @@
 // Renders our texts for Slack: as blocks of Markdown, within its limits, and without notifying anybody.
 import { createHash } from 'node:crypto'
+import { buttonRows, stopButton } from '../../base/buttons.ts'
+import type { Button } from '../../base/chat.ts'
 import { excerpt } from '../../base/scrub.ts'
 import { type Doing, endOf, shortened } from '../live-drafts.ts'
 
@@ -36,7 +38,15 @@ export const metadataOf = (key: string, about: string | null) => ({
   event_payload: { key: nonceOf(key), about: about ?? '' },
 })
 
-export const stopId = 'stop'
+/** The rows of buttons under a message of this conversation. */
+export const actionsOf = (buttons: readonly Button[], conversation: string): readonly object[] =>
+  buttonRows(buttons).map(row => ({
+    type: 'actions',
+    elements: row.map(({ id, label, style }) => ({
+      ...{ type: 'button', action_id: id, value: conversation, text: { type: 'plain_text', text: label } },
+      ...(style && { style }),
+    })),
+  }))
 
 const statusRoom = 160
 const draftRoom = 3000
@@ -56,14 +66,8 @@ export function draftContent(doing: Doing, conversation: string): Content {
   const shown = cutTo(draftRoom, room => endOf(doing.text.trimEnd(), room))
   const status = statusOf(doing)
   const line = status === '' ? [] : [{ type: 'context', elements: [{ type: 'plain_text', text: status }] }]
-  const button = {
-    type: 'button',
-    action_id: stopId,
-    value: conversation,
-    text: { type: 'plain_text', text: 'Stop' },
-  }
   const { text, blocks } = contentOf(shown)
-  return { text: text || escaped(status), blocks: [...blocks, ...line, { type: 'actions', elements: [button] }] }
+  return { text: text || escaped(status), blocks: [...blocks, ...line, ...actionsOf([stopButton], conversation)] }
 }
 
 /** Escapes make a text longer: then less of it is shown. */

@@ -2,13 +2,14 @@
 import type { FileScope, Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
+import type { Buttoned } from '../buttoned.ts'
 import { type Answers, type Doing, type DraftNote, type Drafts, withoutFileLinks } from '../live-drafts.ts'
 import { postedOf, SlackError, type Trouble, troubleOf } from './errors.ts'
 import { isSlacks } from './hosts.ts'
 import { targetOf } from './message.ts'
 import type { OutgoingFile, Poster, Target } from './poster.ts'
 import type { Questions } from './questions.ts'
-import { beginningOf, type Content, contentOf, draftContent, limits } from './render.ts'
+import { actionsOf, beginningOf, type Content, contentOf, draftContent, limits } from './render.ts'
 import type { Streams } from './streams.ts'
 import type { Web } from './web.ts'
 
@@ -16,6 +17,7 @@ export interface SendingParts {
   readonly web: Web
   readonly api: string
   readonly answers: Answers
+  readonly buttoned: Buttoned
   readonly questions: Questions
   readonly poster: Poster
   readonly streams: Streams
@@ -31,6 +33,8 @@ export interface Sending {
   writeDraft(place: Place, about: string, key: string, doing: Doing): Promise<void>
   /** Removes drafts whose answer was posted elsewhere. Failures are left for the next time. */
   removeLeftDrafts(): Promise<void>
+  /** Only this person sees it. */
+  privately(conversation: string, user: string, content: Content): Promise<void>
   /** Answers a command or button in its place; false: that is not possible (any more). */
   respond(id: string, content: Content): Promise<boolean>
 }
@@ -38,7 +42,7 @@ export interface Sending {
 const mostFiles = 10
 
 export function createSending(parts: SendingParts): Sending {
-  const { web, answers, questions, poster, streams } = parts
+  const { web, answers, buttoned, questions, poster, streams } = parts
   /** Set after an invalid token: nothing more is sent. */
   let dead: Trouble | null = null
   const inOrder = createSerial()
@@ -104,6 +108,9 @@ export function createSending(parts: SendingParts): Sending {
   async function deliver(place: Place, message: Outgoing, content: Content, signal: AbortSignal): Promise<string> {
     const { about, key, kind } = message
     const target = targetOf(place.conversation)
+    const earlier = buttoned.replacedBy(message)
+    if (earlier && (await unlessRefused(poster.update(targetOf(earlier.channel), earlier.id, key, about, content))))
+      return earlier.id
     const asked = about === null ? null : questions.find(about)
     if (about !== null && asked !== null) {
       if (await respond(about, content)) return about
@@ -119,7 +126,9 @@ export function createSending(parts: SendingParts): Sending {
     }
     const claim = kind === 'final' && about !== null ? answers.claim(about, key) : { first: false, draft: null }
     const replaced = claim.draft && about !== null ? await replaceDraft(claim.draft, message, about, content) : null
-    return replaced ?? poster.create(target, key, about, content, signal)
+    const id = replaced ?? (await poster.create(target, key, about, content, signal))
+    buttoned.posted(message, { channel: place.conversation, id })
+    return id
   }
 
   /** After the text, so that an answer never waits for its files. */
@@ -160,6 +169,7 @@ export function createSending(parts: SendingParts): Sending {
   return {
     removeLeftDrafts,
     respond,
+    privately: (conversation, user, content) => privately(targetOf(conversation), user, content),
 
     async post(place, message, drafts, signal) {
       if (dead) return postedOf(dead)
@@ -168,7 +178,9 @@ export function createSending(parts: SendingParts): Sending {
         if (kind === 'final' && about !== null) await drafts.finish(about)
         signal.throwIfAborted()
         const { text, files } = await bodyOf(message, parts.readFile)
-        const id = text === '' && files.length > 0 ? '' : await deliver(place, message, contentOf(text), signal)
+        const plain = contentOf(text)
+        const content = { ...plain, blocks: [...plain.blocks, ...actionsOf(message.buttons ?? [], place.conversation)] }
+        const id = text === '' && files.length > 0 ? '' : await deliver(place, message, content, signal)
         if (files.length > 0) await deliverFiles(place, message, files, signal)
         parts.sent(key)
         if (kind === 'final') void removeLeftDrafts()

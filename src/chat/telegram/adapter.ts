@@ -3,9 +3,11 @@ import { aborted } from '../../base/aborted.ts'
 import { type ChatAdapter, ChatUnusable, type Delivery, type Outgoing } from '../../base/chat.ts'
 import type { ChatContext } from '../../base/chat-module.ts'
 import type { EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
+import { openButtoned } from '../buttoned.ts'
 import { openAnswers } from '../live-drafts.ts'
 import type { Us } from './addressed.ts'
 import { createApi } from './api.ts'
+import { createClicks } from './clicks.ts'
 import { menuOf, setMenu } from './commands.ts'
 import { readConversation } from './conversation.ts'
 import { createDrafts, editEveryMs } from './drafts.ts'
@@ -45,6 +47,7 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
   const poster = createPoster(api, journal, createPace(clock), clock)
   const sending = createSending({
     ...{ api, answers, groups, journal, poster, readFile: workspace.readFile, sent: deliveries.sent },
+    buttoned: openButtoned(memory),
     refusedToken: () => refusedToken.reject(new ChatUnusable(badToken)),
   })
   const drafts = createDrafts({
@@ -62,6 +65,8 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
     await deliveries.put(key, delivery).catch(() => post(place, { ...delivery, key, action: null }, life))
   }
 
+  const answerButton = (query: string, words: string) =>
+    sending.answerButton(query, words).catch(error => trouble(troubleOf(error).why))
   const handle = createInbound({
     ...{ api, groups, accept, explain, trouble, workspace: workspace.dir, seen: journal.seen },
     ...{ change: context.change, knows: people.knows, broke: context.broke },
@@ -69,7 +74,8 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
     commands: [...commands.list.flatMap(({ names }) => names), 'start'],
     us: () => us ?? { id: 0, username: '' },
     fetch: (id, messages) => fetchFiles(id, messages, api, options, workspace.dir, life),
-    answerButton: (query, words) => sending.answerButton(query, words).catch(error => trouble(troubleOf(error).why)),
+    answerButton,
+    clicks: createClicks({ api, memory, poster, answerButton, explain, trouble, clicked: context.clicked }),
   })
   const polling = createPolling({
     ...{ api, clock, emit, handle },
@@ -99,7 +105,7 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
 
   return {
     name,
-    limits: { ...limits, editEveryMs, fileOver: options.fileOver },
+    limits: { ...limits, editEveryMs, fileOver: options.fileOver, buttons: true },
 
     async post(place, message, signal) {
       if (message.kind !== 'draft') return post(place, message, signal)

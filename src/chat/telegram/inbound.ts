@@ -1,9 +1,11 @@
-// Incoming updates, in order per chat: messages become events, edits change waiting ones, the Stop button is a command.
+// Incoming updates, in order per chat: messages become events, edits change waiting ones, the stop button is a command.
 import type { Api } from 'grammy'
 import type { CallbackQuery, ChatMemberUpdated, Message, Update, User } from 'grammy/types'
+import { stopButton } from '../../base/buttons.ts'
 import type { Accepted, Attachment, Changed, Duplicate, NewEvent, Refused, Sender } from '../../base/event.ts'
 import { createSerial, type Serial } from '../../base/serial.ts'
 import { isForUs, isFromPerson, isPrivate, nameOf, promptOf, senderOf, type Us } from './addressed.ts'
+import type { Clicks } from './clicks.ts'
 import { callbackId, conversationOf, messageId } from './conversation.ts'
 import { dropFiles, hasFiles } from './files-in.ts'
 import type { Groups } from './groups.ts'
@@ -14,6 +16,7 @@ export interface InboundParts {
   readonly groups: Groups
   readonly workspace: string
   readonly collect: Collect
+  readonly clicks: Clicks
   /** The names of our commands, without the slash. */
   readonly commands: readonly string[]
   us(): Us
@@ -30,8 +33,6 @@ export interface InboundParts {
   trouble(why: string): void
   broke(error: unknown): void
 }
-
-export const stopData = 'stop'
 
 export const keyOf = (id: string): string => `telegram:${id}`
 
@@ -88,7 +89,10 @@ export function createInbound(parts: InboundParts): (update: Update, missed: boo
     if (!first || !isFromPerson(first)) return true
     if (!all.some(one => isForUs(one, parts.us(), parts.commands))) return true
     const { original, conversation } = placeOf(first)
-    const known = parts.knows(senderOf(first, first.from, original))
+    const sender = senderOf(first, first.from, original)
+    const text = promptOf(first, parts.us())
+    if (await parts.clicks.written(first, { conversation, sender, name: nameOf(first.from), text })) return true
+    const known = parts.knows(sender)
     const event = await eventOf(all, first.from, missed, known)
     // A sticker or a location from a group, say; alone with the bot it would be silence.
     if (event.what.kind === 'message' && event.what.text === '') {
@@ -123,18 +127,24 @@ export function createInbound(parts: InboundParts): (update: Update, missed: boo
   }
 
   async function press({ id: query, from, data, message }: CallbackQuery): Promise<boolean> {
-    if (data !== stopData || !message) {
+    if (data === undefined || !message) {
       await parts.answerButton(query, '')
       return true
     }
     const place = { ...message, is_topic_message: 'is_topic_message' in message && message.is_topic_message === true }
     const { original, conversation } = placeOf(place as Message)
+    const sender = senderOf(place as Message, from, original)
+    if (data !== stopButton.id) {
+      const where = { chat: message.chat.id, message: message.message_id, conversation }
+      await parts.clicks.pressed(query, data, where, from, sender)
+      return true
+    }
     const id = callbackId(message.chat.id, query)
     const answer = await parts.accept({
       ...{ key: keyOf(id), lane: `telegram:${conversation}`, source: 'telegram' },
       what: { kind: 'message', id, text: '/stop', author: { id: String(from.id), name: nameOf(from), owner: false } },
       replyTo: { chat: 'telegram', conversation },
-      sender: senderOf(place as Message, from, original),
+      sender,
     })
     if (answer.type === 'refused') {
       if (answer.why === 'stopping') return false

@@ -1,10 +1,12 @@
 // What we have posted in each chat, and what we may have posted: recorded before the request, because Telegram has no nonce.
-import type { ChatMemory } from '../../base/chat.ts'
+import type { Button, ChatMemory } from '../../base/chat.ts'
 
 /** A request whose outcome is unknown. The message, if it exists, is newer than `after`. */
 export interface OpenPost {
   readonly key: string
   readonly after: number
+  /** Missing: it has none. */
+  readonly buttons?: readonly Button[]
 }
 
 export interface Journal {
@@ -12,7 +14,7 @@ export interface Journal {
   find(chat: number, key: string): number | null
   open(chat: number): OpenPost | null
   /** `about`: the message it answers, which is older; 0: none. */
-  begin(chat: number, key: string, about: number): void
+  begin(chat: number, key: string, about: number, buttons: readonly Button[]): void
   exists(chat: number, key: string, message: number): void
   /** It was not posted. */
   failed(chat: number, key: string): void
@@ -57,10 +59,10 @@ export function openJournal(memory: ChatMemory): Journal {
       return message ?? null
     },
     open: chat => load(chat).open,
-    begin(chat, key, about) {
+    begin(chat, key, about, buttons) {
       const { own } = load(chat)
       const after = Math.max(newest(counterOf(chat)), about, ...own.map(([message]) => message))
-      store(chat, { own, open: { key, after } })
+      store(chat, { own, open: { key, after, ...(buttons.length > 0 && { buttons }) } })
     },
     exists(chat, key, message) {
       const { own, open } = load(chat)

@@ -1,9 +1,9 @@
-// How our texts look on Telegram: within its limits, with the Stop button, and the files that belong to them.
+// How our texts look on Telegram: within its limits, with buttons, and the files that belong to them.
 import type { InlineKeyboardMarkup } from 'grammy/types'
-import type { ChatLimits } from '../../base/chat.ts'
+import { buttonRows } from '../../base/buttons.ts'
+import type { Button, ChatLimits } from '../../base/chat.ts'
 import { excerpt } from '../../base/scrub.ts'
 import { type Doing, endOf, shortened } from '../live-drafts.ts'
-import { stopData } from './inbound.ts'
 import { renderMarkdown } from './markdown.ts'
 
 /** Telegram counts UTF-16 units after the markup has become entities. That is never more than the markdown has. */
@@ -12,7 +12,15 @@ export const limits: Pick<ChatLimits, 'length' | 'measure'> = {
   measure: markdown => (markdown.length <= 4096 ? markdown.length : renderMarkdown(markdown).text.length),
 }
 
-export const stopButton: InlineKeyboardMarkup = { inline_keyboard: [[{ text: 'Stop', callback_data: stopData }]] }
+/** Telegram shows all buttons alike, and cuts off labels that do not fit, so there are two in a row. */
+export function keyboardOf(buttons: readonly Button[]): { readonly reply_markup?: InlineKeyboardMarkup } {
+  if (buttons.length === 0) return {}
+  const all = buttonRows(buttons)
+    .flat()
+    .map(({ id, label }) => ({ text: label, callback_data: id }))
+  const rows = all.flatMap((_, at) => (at % 2 === 0 ? [all.slice(at, at + 2)] : []))
+  return { reply_markup: { inline_keyboard: rows } }
+}
 
 const statusRoom = 160
 

@@ -1,8 +1,10 @@
 // Sends deliveries and drafts to Telegram: as a new message, or by editing one of our messages.
 import { type Api, InputFile } from 'grammy'
+import { stopButton } from '../../base/buttons.ts'
 import type { FileScope, Outgoing, Posted } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
+import type { Buttoned } from '../buttoned.ts'
 import { type Answers, type DraftNote, type Drafts, withoutFileLinks } from '../live-drafts.ts'
 import { stopping } from './api.ts'
 import { readCallbackId, readConversation, readMessageId } from './conversation.ts'
@@ -11,11 +13,12 @@ import type { Groups } from './groups.ts'
 import type { Journal } from './journal.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { Poster } from './poster.ts'
-import { beginningOf, isPicture, limits, stopButton } from './render.ts'
+import { beginningOf, isPicture, keyboardOf, limits } from './render.ts'
 
 export interface SendingParts {
   readonly api: Api
   readonly answers: Answers
+  readonly buttoned: Buttoned
   readonly groups: Groups
   readonly journal: Journal
   readonly poster: Poster
@@ -48,9 +51,10 @@ interface FileOut {
 /** Bots may send files up to 50 MB. */
 const mostBytes = 50 * 1024 * 1024
 const buttonWords = 190
+const mostFleeting = 60
 
 export function createSending(parts: SendingParts): Sending {
-  const { api, answers, groups, journal, poster } = parts
+  const { api, answers, buttoned, groups, journal, poster } = parts
   /** Set after an invalid token: nothing more is sent. */
   let dead: Trouble | null = null
   const inOrder = createSerial()
@@ -131,9 +135,13 @@ export function createSending(parts: SendingParts): Sending {
     id === null ? (nonce === null ? null : journal.find(Number(channel), nonce)) : Number(id)
 
   async function deliver(target: Target, message: Outgoing, signal: AbortSignal): Promise<number> {
-    const { about, key, kind } = message
+    const { about, key, kind, buttons = [] } = message
     const { chat } = target
     const { text, files } = await bodyOf(message, parts.readFile)
+    const keyboard = keyboardOf(buttons)
+    const earlier = buttoned.replacedBy(message)
+    if (earlier && (await editText(Number(earlier.channel), Number(earlier.id), text, keyboard)))
+      return Number(earlier.id)
     const claim = kind === 'final' && about !== null ? answers.claim(about, key) : { first: false, draft: null }
     // Ids of a group that has moved say nothing about the present one.
     const hint = about !== null && readMessageId(about)?.chat === chat ? about : null
@@ -141,8 +149,9 @@ export function createSending(parts: SendingParts): Sending {
     let id = 0
     if (text !== '') {
       const draft = claim.draft && about !== null ? await replaceDraft(chat, about, claim.draft, text) : null
-      id =
-        draft ?? (await poster.create({ chat, key, about: hint, send: () => sendText(target, replied, text) }, signal))
+      const send = () => sendText(target, replied, text, keyboard)
+      id = draft ?? (await poster.create({ chat, key, about: hint, buttons, send }, signal))
+      buttoned.posted(message, { channel: String(chat), id: String(id) })
     }
     for (const [i, file] of files.entries()) {
       const send = () => sendFile(target, text === '' && i === 0 ? replied : null, file, signal)
@@ -154,7 +163,8 @@ export function createSending(parts: SendingParts): Sending {
   async function answerButton(query: string, words: string): Promise<void> {
     try {
       const text = words.length > buttonWords ? `${words.slice(0, buttonWords - 1)}…` : words
-      await api.answerCallbackQuery(query, text === '' ? {} : { text })
+      // A long text would disappear before it is read.
+      await api.answerCallbackQuery(query, text === '' ? {} : { text, show_alert: text.length > mostFleeting })
     } catch (error) {
       // Too late: the button no longer waits, and nobody looks at it.
       if (troubleOf(error).type !== 'refused') throw error
@@ -222,12 +232,14 @@ export function createSending(parts: SendingParts): Sending {
       const { chat } = target
       const there = answers.draftOf(about)
       const known = there && idOf(there)
-      if (known) return void (await editText(chat, known, content, { reply_markup: stopButton }))
+      const keyboard = keyboardOf([stopButton])
+      if (known) return void (await editText(chat, known, content, keyboard))
       const note = { channel: String(chat), nonce: key, id: null }
       // Stored before it is posted: otherwise a kill in between would leave an unknown draft.
       answers.drafted(about, note)
-      const send = () => sendText(target, about, content, { reply_markup: stopButton, disable_notification: true })
-      const id = await poster.create({ chat, key, about, send }, new AbortController().signal)
+      const send = () => sendText(target, about, content, { ...keyboard, disable_notification: true })
+      const buttons = [stopButton]
+      const id = await poster.create({ chat, key, about, buttons, send }, new AbortController().signal)
       answers.drafted(about, { ...note, id: String(id) })
     },
   }

@@ -3,13 +3,29 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/app/system-clock.ts'
-import type { ChatAdapter, FileScope, Posted } from '../../../src/base/chat.ts'
+import type { ChatAdapter, Click, ClickReply, FileScope, Posted } from '../../../src/base/chat.ts'
 import type { ChatContext } from '../../../src/base/chat-module.ts'
 import type { Place } from '../../../src/base/event.ts'
 
 export interface FileRead {
   readonly path: string
   readonly scope: FileScope | undefined
+}
+
+/** What the person sees of buttons, and does with them. */
+export interface PlatformButtons {
+  /** Answers the clicks; set by the test. */
+  readonly clicks: { handle(click: Click): Promise<ClickReply> }
+  /** The latest message with buttons, and their ids. */
+  shown(conversation: string): { readonly text: string; readonly ids: readonly string[] } | null
+  click(conversation: string, id: string): Promise<void>
+  /** Private answers to clicks, in order. */
+  notes(): readonly string[]
+  /** Whether the person is asked to write. */
+  isAsked(conversation: string): boolean
+  write(conversation: string, text: string): Promise<void>
+  /** The next message is stored, but the bot does not learn of it. */
+  loseAnswer(): void
 }
 
 /** A platform with one person on it. */
@@ -29,6 +45,8 @@ export interface Platform {
   seen(conversation: string): readonly { about: string; text: string }[]
   /** The files that the chat has read to send them. Null: it sends none. */
   readonly filesRead: readonly FileRead[] | null
+  /** Null: it has no buttons. */
+  readonly buttons: PlatformButtons | null
   close(): Promise<void>
 }
 
@@ -36,6 +54,7 @@ export interface Platform {
 export async function contextForTests(): Promise<{
   readonly context: ChatContext
   readonly filesRead: readonly FileRead[]
+  readonly clicks: PlatformButtons['clicks']
   remove(): Promise<void>
 }> {
   const workspace = await mkdtemp(join(tmpdir(), 'aetheel-contract-'))
@@ -45,6 +64,7 @@ export async function contextForTests(): Promise<{
     filesRead.push({ path, scope })
     return Buffer.from('content')
   }
+  const clicks: PlatformButtons['clicks'] = { handle: async () => ({ type: 'done' }) }
   const context: ChatContext = {
     ...{ clock: systemClock, chance: Math.random },
     workspace: { dir: workspace, readFile },
@@ -57,10 +77,11 @@ export async function contextForTests(): Promise<{
       list: prefix => [...kept].filter(([name]) => name.startsWith(prefix)).map(([name, value]) => ({ name, value })),
     },
     emit: () => undefined,
+    clicked: click => clicks.handle(click),
     change: async () => ({ changed: false, reason: 'too late' }),
     broke: error => {
       throw error
     },
   }
-  return { context, filesRead, remove: () => rm(workspace, { recursive: true, force: true }) }
+  return { context, filesRead, clicks, remove: () => rm(workspace, { recursive: true, force: true }) }
 }

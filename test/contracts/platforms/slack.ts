@@ -1,12 +1,12 @@
 // Slack for the contract suite: the adapter against the loopback Slack.
 import { remoteChats } from '../../../src/chat/index.ts'
-import { type Channel, openSlack } from '../../fakes/slack/index.ts'
+import { type Channel, openSlack, type StoredMessage } from '../../fakes/slack/index.ts'
 import { finals } from '../../harness/slack.ts'
 import { contextForTests, type Platform } from './platform.ts'
 
 export async function slack(): Promise<Platform> {
   const server = await openSlack()
-  const { context, filesRead, remove } = await contextForTests()
+  const { context, filesRead, clicks, remove } = await contextForTests()
   const options = {
     ...{ enabled: true, botToken: server.tokens.bot, appToken: server.tokens.app, api: server.url },
     ...{ threads: 'off' as const, catchupMaxAge: 0, fileOver: 12_000 },
@@ -18,6 +18,11 @@ export async function slack(): Promise<Platform> {
     if (!found) throw new Error(`nobody has come to ${conversation}`)
     return found
   }
+  const idsIn = ({ blocks }: StoredMessage) =>
+    blocks.flatMap(({ type, elements }) =>
+      type === 'actions' ? (elements as { action_id: string }[]).map(({ action_id }) => action_id) : [],
+    )
+  const buttoned = (conversation: string) => server.answers(room(conversation)).findLast(one => idsIn(one).length > 0)
   return {
     chat,
     filesRead,
@@ -37,6 +42,22 @@ export async function slack(): Promise<Platform> {
         about: String(metadata?.event_payload.about ?? ''),
         text,
       })),
+    buttons: {
+      clicks,
+      loseAnswer: () => void server.fail('chat.postMessage', { storeFirst: true }),
+      shown(conversation) {
+        const found = buttoned(conversation)
+        return found ? { text: found.text, ids: idsIn(found) } : null
+      },
+      async click(conversation, id) {
+        const message = buttoned(conversation)
+        if (!message) throw new Error('no buttons')
+        server.press(server.ada, message, id)
+      },
+      notes: () => server.ephemerals(server.ada).map(({ text }) => text),
+      isAsked: () => server.dialogs(server.ada).length > 0,
+      write: async (_, text) => server.submit(server.ada, text),
+    },
     async close() {
       await server.close()
       await remove()

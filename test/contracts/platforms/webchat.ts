@@ -36,6 +36,7 @@ export async function webchat(): Promise<Platform> {
   return {
     chat,
     filesRead: null,
+    buttons: null,
     nobodyThere: 'absent',
     reached: async () => undefined,
     place: conversation => ({ chat: 'webchat', conversation }),

@@ -27,10 +27,10 @@ const answerWithinMs = 3000
 const tokenLivesMs = 15 * 60_000
 
 const firstAnswers: Readonly<Record<number, { name: FirstAnswer; to: readonly number[] }>> = {
-  4: { name: 'message', to: [2, 3] },
-  5: { name: 'deferred', to: [2, 3] },
-  6: { name: 'deferred-update', to: [3] },
-  7: { name: 'update', to: [3] },
+  4: { name: 'message', to: [2, 3, 5] },
+  5: { name: 'deferred', to: [2, 3, 5] },
+  6: { name: 'deferred-update', to: [3, 5] },
+  7: { name: 'update', to: [3, 5] },
   8: { name: 'choices', to: [4] },
   9: { name: 'modal', to: [2, 3] },
 }
@@ -46,7 +46,7 @@ export const createInteractions = (state: State, commands: Commands) => {
   }
 
   const begin = (
-    type: 2 | 3 | 4,
+    type: InteractionState['type'],
     user: string,
     channel: ChannelState,
     data: Json,
@@ -113,6 +113,25 @@ export const createInteractions = (state: State, commands: Commands) => {
     form.done()
   }
 
+  const checkModal = (modal: Json): void => {
+    const form = openForm()
+    form.length('data.custom_id', modal.custom_id, 1, 100)
+    form.length('data.title', modal.title, 1, 45)
+    const rows = asList(modal.components)
+    form.count('data.components', rows, 5)
+    rows.forEach((row, at) => {
+      const [input = {}, ...others] = asList(row.components)
+      const path = `data.components.${at}.components.0`
+      if (row.type !== 1 || input.type !== 4 || others.length > 0)
+        form.add(path, 'UNION_TYPE_CHOICES', 'Value of field "type" must be one of (4,).')
+      form.length(`${path}.custom_id`, input.custom_id, 1, 100)
+      form.length(`${path}.label`, input.label, 1, 45)
+      if (Number(input.max_length ?? 1) > 4000)
+        form.add(`${path}.max_length`, 'NUMBER_TYPE_MAX', 'int value should be less than or equal to 4000.')
+    })
+    form.done()
+  }
+
   /** The initial response, within 3 s. */
   const callback = (id: string, token: string, body: Json, uploads: readonly Upload[]): InteractionState => {
     const interaction = state.interactions.get(id)
@@ -137,7 +156,10 @@ export const createInteractions = (state: State, commands: Commands) => {
     } else if (first === 'choices') {
       checkChoices(asList(data.choices))
       interaction.choices = asList(data.choices) as unknown as InteractionState['choices']
-    } else interaction.modal = data
+    } else {
+      checkModal(data)
+      interaction.modal = data
+    }
     interaction.first = first
     interaction.answeredAt = state.now()
     return interaction

@@ -181,5 +181,15 @@ export const openPeople = (state: State, interactions: Interactions): People => 
       const data = { custom_id: customId, component_type: 2, id: button.id ?? 1 }
       return answered(interactions.begin(3, user.id, channelNamed(message.channel), data, message))
     },
+    async submit(user, { id }, { modal }, text) {
+      const message = sender(id)
+      const { custom_id, components } = modal as { custom_id: string; components: { components: Json[] }[] }
+      const rows = components.map(row => ({
+        type: 1,
+        components: row.components.map(input => ({ type: 4, custom_id: input.custom_id, value: text })),
+      }))
+      const data = { custom_id, components: rows }
+      return answered(interactions.begin(5, user.id, channelNamed(message.channel), data, message))
+    },
   }
 }

@@ -67,7 +67,7 @@ export interface MessageState {
 export interface InteractionState {
   readonly id: string
   readonly token: string
-  readonly type: 2 | 3 | 4
+  readonly type: 2 | 3 | 4 | 5
   readonly at: number
   readonly user: string
   readonly channel: string

@@ -263,6 +263,8 @@ export interface People {
   /** Resolves with the first answer, or after 3 s without one. The command must be registered. */
   slash(user: User, channel: Channel, command: string, options?: SlashOptions): Promise<Interaction>
   click(user: User, message: { readonly id: string }, customId: string): Promise<Interaction>
+  /** Sends the dialog that was the answer to a click, with this text in its field. */
+  submit(user: User, message: { readonly id: string }, dialog: Interaction, text: string): Promise<Interaction>
   /** `options` are those already filled in; `focused` is the one being typed. */
   autocomplete(
     user: User,

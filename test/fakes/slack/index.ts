@@ -207,6 +207,19 @@ function openPeople(
         'slash_commands',
       ),
 
+    /** Sends what somebody has written in their latest dialog. */
+    submit(user: User, text: string): void {
+      const { id, callback, metadata } = dialogOf(state, user)
+      dispatch('interactive', {
+        ...{ type: 'view_submission', user: { id: user.id, team_id: state.team.id } },
+        view: {
+          ...{ id, callback_id: callback, private_metadata: metadata },
+          state: { values: { text: { text: { type: 'plain_text_input', value: text } } } },
+        },
+      })
+    },
+    dialogs: (user: User) => state.dialogs.filter(one => one.user === user.id),
+
     press(user: User, message: StoredMessage, actionId = 'stop'): Asked {
       const elements = message.blocks.flatMap(
         ({ elements = [] }) => elements as { action_id?: string; value?: string }[],
@@ -216,7 +229,7 @@ function openPeople(
       return addressFor(
         response_url => ({
           ...{ type: 'block_actions', user: { id: user.id, team_id: state.team.id }, response_url },
-          ...{ channel: { id: message.channel }, trigger_id: `${state.nextId('')}.${state.nextId('')}` },
+          ...{ channel: { id: message.channel }, trigger_id: triggerFor(state, user) },
           ...{ message: { ts: message.ts }, actions: [{ ...button, action_ts: state.nextTs() }] },
         }),
         'interactive',
@@ -225,4 +238,16 @@ function openPeople(
 
     event,
   }
+}
+
+function triggerFor(state: State, { id }: User): string {
+  const trigger = `${state.nextId('')}.${state.nextId('')}`
+  state.triggers.set(trigger, { user: id, until: state.now() + 3000 })
+  return trigger
+}
+
+function dialogOf(state: State, user: User) {
+  const found = state.dialogs.findLast(one => one.user === user.id)
+  if (!found) throw new Error('no dialog is open')
+  return found
 }

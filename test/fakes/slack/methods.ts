@@ -1,5 +1,5 @@
 // The methods of the Web API, as strict as Slack's.
-import { checkBlocks } from './blocks.ts'
+import { checkBlocks, checkView } from './blocks.ts'
 import { SlackRefusal } from './refusal.ts'
 import { type ChannelState, type MessageState, messageShape, type State } from './state.ts'
 import type { Metadata } from './types.ts'
@@ -40,6 +40,18 @@ export function methodsOf(parts: MethodParts): Readonly<Record<string, Method>> 
       }),
     },
     'apps.connections.open': { takes: [], needs: [], app: true, answer: () => ({ url: parts.connect() }) },
+    'views.open': {
+      ...{ takes: ['trigger_id', 'view'], needs: ['trigger_id', 'view'] },
+      answer({ trigger_id, view }) {
+        const trigger = state.triggers.get(String(trigger_id))
+        state.triggers.delete(String(trigger_id))
+        if (!trigger) throw new SlackRefusal('invalid_trigger_id')
+        if (trigger.until < state.now()) throw new SlackRefusal('expired_trigger_id')
+        const id = state.nextId('V')
+        state.dialogs.push({ id, user: trigger.user, view, ...checkView(view) })
+        return { view: { id } }
+      },
+    },
     ...posting(parts, content),
     ...streaming(parts),
     ...reading(state),

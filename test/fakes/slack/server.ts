@@ -193,6 +193,7 @@ function argsOf(request: IncomingMessage, raw: Buffer): Args {
   if (request.headers['content-type']?.startsWith('application/json')) return JSON.parse(raw.toString()) as Args
   const args: Record<string, unknown> = {}
   for (const [name, value] of new URLSearchParams(raw.toString()))
-    args[name] = /^[[{]/.test(value) && ['blocks', 'metadata', 'files'].includes(name) ? JSON.parse(value) : value
+    args[name] =
+      /^[[{]/.test(value) && ['blocks', 'metadata', 'files', 'view'].includes(name) ? JSON.parse(value) : value
   return args
 }

@@ -73,6 +73,38 @@ test('streams: only in threads, only while they run, and not to be edited meanwh
   expect(await errorOf('chat.update', { ...it, text: 'x' })).toBe('ok')
 })
 
+test('buttons and dialogs: ids once, labels of 75 characters, titles of 24, and a trigger is good for one dialog', async () => {
+  const { slack, web, errorOf } = await setup()
+  const button = (more: object) => ({
+    type: 'button',
+    action_id: 'a',
+    text: { type: 'plain_text', text: 'A' },
+    ...more,
+  })
+  const post = (...elements: object[]) =>
+    errorOf('chat.postMessage', { channel: slack.general.id, text: 'x', blocks: [{ type: 'actions', elements }] })
+  expect(await post(button({}), button({}))).toBe('invalid_blocks')
+  expect(await post(button({ text: { type: 'plain_text', text: 'x'.repeat(76) } }))).toBe('invalid_blocks')
+  expect(await post(button({ style: 'green' }))).toBe('invalid_blocks')
+  expect(await post(button({ style: 'danger' }))).toBe('ok')
+  const plain = (text: string) => ({ type: 'plain_text', text })
+  const view = (title: string) => ({
+    ...{ type: 'modal', title: plain(title), submit: plain('Send'), close: plain('Cancel') },
+    blocks: [
+      { type: 'input', block_id: 'b', label: plain('Why?'), element: { type: 'plain_text_input', action_id: 'c' } },
+    ],
+  })
+  const open = (trigger_id: string, title = 'Reason') => errorOf('views.open', { trigger_id, view: view(title) })
+  expect(await open('1.2')).toBe('invalid_trigger_id')
+  slack.state.triggers.set('1.2', { user: slack.ada.id, until: slack.state.now() + 3000 })
+  expect(await open('1.2', 'x'.repeat(25))).toBe('invalid_arguments')
+  slack.state.triggers.set('1.2', { user: slack.ada.id, until: slack.state.now() + 3000 })
+  expect(await open('1.2')).toBe('ok')
+  expect(await open('1.2')).toBe('invalid_trigger_id')
+  expect(slack.dialogs(slack.ada)).toHaveLength(1)
+  await expect(web.call('views.open', { trigger_id: 'x' })).rejects.toMatchObject({ code: 'invalid_arguments' })
+})
+
 test('too fast is a 429 with the seconds to wait; failures may come after the work was done', async () => {
   const { slack, web, errorOf } = await setup()
   slack.limit('chat.postMessage', 1, 5000)

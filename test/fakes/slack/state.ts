@@ -1,5 +1,5 @@
 // The world of the loopback Slack.
-import type { Channel, Ephemeral, Metadata, StoredFile, User } from './types.ts'
+import type { Channel, Dialog, Ephemeral, Metadata, StoredFile, User } from './types.ts'
 
 export interface MessageState {
   channel: string
@@ -37,6 +37,9 @@ export interface State {
   readonly files: Map<string, StoredFile>
   readonly ephemerals: Ephemeral[]
   readonly statuses: { readonly channel: string; readonly thread: string; readonly status: string }[]
+  /** What a click opens a dialog with: good for three seconds, once. */
+  readonly triggers: Map<string, { readonly user: string; readonly until: number }>
+  readonly dialogs: Dialog[]
   readonly page: number
   nextTs(): string
   nextId(prefix: string): string
@@ -59,6 +62,8 @@ export function openState(now: () => number, page: number): State {
     files: new Map(),
     ephemerals: [],
     statuses: [],
+    triggers: new Map(),
+    dialogs: [],
     nextTs() {
       last = Math.max(last + 1, Math.round(now() * 1000))
       const micros = String(last).padStart(16, '0')

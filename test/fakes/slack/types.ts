@@ -57,6 +57,15 @@ export interface Ephemeral {
   readonly text: string
 }
 
+/** What a person has open to write in. */
+export interface Dialog {
+  readonly id: string
+  readonly user: string
+  readonly callback: string
+  readonly metadata: string
+  readonly view: unknown
+}
+
 export interface SayOptions {
   /** Puts `<@bot>` in front. */
   readonly mention?: boolean

@@ -22,13 +22,37 @@ export const parameters: Readonly<Record<string, readonly string[]>> = {
   deleteMessage: ['chat_id', 'message_id'],
   setMessageReaction: ['chat_id', 'message_id', 'reaction'],
   setMyCommands: ['commands'],
-  answerCallbackQuery: ['callback_query_id', 'text'],
+  answerCallbackQuery: ['callback_query_id', 'text', 'show_alert'],
 }
 
 export function checkText(text: unknown, most = 4096): string {
   if (typeof text !== 'string' || text.trim() === '') throw bad('message text is empty')
   if (text.length > most) throw bad('message is too long')
   return text
+}
+
+type Markup = Readonly<Record<string, unknown>>
+
+/** The data of the buttons. */
+export function checkMarkup(given: unknown): { readonly buttons: readonly string[]; readonly forcesReply: boolean } {
+  const markup = (given ?? {}) as Markup
+  const { inline_keyboard: rows = [], force_reply: forces, input_field_placeholder: hint = '', ...others } = markup
+  if (Object.keys(others).some(name => name !== 'selective')) throw bad("can't parse reply keyboard markup JSON object")
+  if (forces !== undefined && rows !== undefined && (rows as unknown[]).length > 0)
+    throw bad('object expected as reply markup')
+  if (String(hint).length > 64) throw bad('input field placeholder is too long')
+  const buttons = (rows as readonly (readonly Markup[])[]).flatMap(row => {
+    if (row.length > 8) throw bad('REPLY_MARKUP_TOO_LONG')
+    return row.map(({ text, callback_data: data }) => {
+      if (typeof text !== 'string' || text === '')
+        throw bad("can't parse inline keyboard button: text must be non-empty")
+      const bytes = Buffer.byteLength(String(data ?? ''))
+      if (bytes < 1 || bytes > 64) throw bad('BUTTON_DATA_INVALID')
+      return String(data)
+    })
+  })
+  if (buttons.length > 100) throw bad('REPLY_MARKUP_TOO_LONG')
+  return { buttons, forcesReply: forces === true }
 }
 
 const plainTypes = ['bold', 'italic', 'underline', 'strikethrough', 'spoiler', 'code', 'pre', 'blockquote', 'text_link']
@@ -39,10 +63,11 @@ export function checkEntities(given: unknown, text: string): readonly Entity[] {
   if (entities.length > 100) throw wrong('too many of them')
   const open: { end: number; type: string }[] = []
   const splits = (at: number) => /[\uDC00-\uDFFF]/.test(text.charAt(at)) && /[\uD800-\uDBFF]/.test(text.charAt(at - 1))
-  for (const { type, offset, length, url } of [...entities].sort(
+  for (const { type, offset, length, url, user } of [...entities].sort(
     (a, b) => a.offset - b.offset || b.length - a.length,
   )) {
-    if (!plainTypes.includes(type)) throw wrong(`type ${type}`)
+    if (!plainTypes.includes(type) && type !== 'text_mention') throw wrong(`type ${type}`)
+    if (type === 'text_mention' && !Number.isInteger(user?.id)) throw wrong('whom it mentions')
     if (!Number.isInteger(offset) || !Number.isInteger(length) || offset < 0 || length < 1) throw wrong('bounds')
     if (offset + length > text.length) throw wrong('beyond the end of the text')
     if (splits(offset) || splits(offset + length)) throw wrong('half a character')

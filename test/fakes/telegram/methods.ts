@@ -1,5 +1,5 @@
 // The methods of the Bot API that the loopback Telegram knows.
-import { checkCommands, checkEntities, checkText } from './checks.ts'
+import { checkCommands, checkEntities, checkMarkup, checkText } from './checks.ts'
 import { bad, Refusal } from './refusal.ts'
 import { chatShape, find, type Json, messageShape, messagesIn, nextMessage, type State, userShape } from './state.ts'
 import type { Chat, StoredMessage, TelegramOptions } from './types.ts'
@@ -51,10 +51,7 @@ export function methodsOf(
     return checkEntities(payload.entities, text)
   }
 
-  const buttonsOf = ({ reply_markup: markup }: Json): readonly string[] =>
-    ((markup as { inline_keyboard?: { callback_data: string }[][] } | undefined)?.inline_keyboard ?? []).flatMap(row =>
-      row.map(one => one.callback_data),
-    )
+  const buttonsOf = ({ reply_markup: markup }: Json): readonly string[] => checkMarkup(markup).buttons
 
   function store(payload: Json, chat: Chat, more: Pick<StoredMessage, 'text' | 'entities' | 'kind' | 'file'>): Json {
     const reply = payload.reply_parameters as { message_id: number; allow_sending_without_reply?: boolean } | undefined
@@ -64,7 +61,7 @@ export function methodsOf(
       ...{ id: nextMessage(state, chat), chat: chat.id, from: state.bot.id, date: Math.floor(now() / 1000) },
       topic: payload.message_thread_id === undefined ? null : Number(payload.message_thread_id),
       replyTo: other?.id ?? null,
-      buttons: buttonsOf(payload),
+      ...checkMarkup(payload.reply_markup),
       history: [more.text],
       silent: payload.disable_notification === true,
       ...more,
@@ -76,7 +73,7 @@ export function methodsOf(
   function own(payload: Json): StoredMessage {
     const message = find(state, chatOf(payload).id, Number(payload.message_id))
     if (!message) throw bad('message to edit not found')
-    if (message.from !== state.bot.id) throw bad("message can't be edited")
+    if (message.from !== state.bot.id || message.forcesReply) throw bad("message can't be edited")
     return message
   }
 

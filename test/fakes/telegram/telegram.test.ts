@@ -23,12 +23,27 @@ async function call(method: string, payload: object = {}, token = telegram.token
   }
 }
 
+const withButtons = (rows: readonly (readonly string[])[]) => ({
+  chat_id: 5001,
+  text: 'x',
+  reply_markup: { inline_keyboard: rows.map(row => row.map(data => ({ text: 'a', callback_data: data }))) },
+})
+
 test.each<[string, string, object, number, RegExp]>([
   ['an unknown method', 'sendMesage', {}, 404, /Not Found/],
   ['an unknown parameter', 'getChat', { chat_id: 5001, chat: 1 }, 400, /unknown parameter/],
   ['an unknown chat', 'sendMessage', { chat_id: 1, text: 'x' }, 400, /chat not found/],
   ['an empty text', 'sendMessage', { chat_id: 5001, text: ' \n' }, 400, /text is empty/],
   ['a text that is too long', 'sendMessage', { chat_id: 5001, text: 'x'.repeat(4097) }, 400, /too long/],
+  ['button data over 64 bytes', 'sendMessage', withButtons([['é'.repeat(33)]]), 400, /BUTTON_DATA_INVALID/],
+  ['nine buttons in a row', 'sendMessage', withButtons([[...'123456789']]), 400, /REPLY_MARKUP_TOO_LONG/],
+  [
+    'a long hint in the field for a reply',
+    'sendMessage',
+    { chat_id: 5001, text: 'x', reply_markup: { force_reply: true, input_field_placeholder: 'x'.repeat(65) } },
+    400,
+    /placeholder/,
+  ],
   [
     'an entity beyond the end',
     'sendMessage',

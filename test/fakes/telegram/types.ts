@@ -18,6 +18,7 @@ export interface Entity {
   readonly length: number
   readonly url?: string
   readonly language?: string
+  readonly user?: { readonly id: number }
 }
 
 export interface StoredMessage {
@@ -29,7 +30,10 @@ export interface StoredMessage {
   text: string
   entities: readonly Entity[]
   readonly replyTo: number | null
+  /** The data of its buttons. */
   buttons: readonly string[]
+  /** Opens the field for a reply. */
+  readonly forcesReply?: boolean
   readonly kind: 'text' | 'photo' | 'document' | 'service'
   readonly file: { readonly name: string; readonly bytes: number } | null
   /** Every text it had. */
