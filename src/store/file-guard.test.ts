@@ -557,3 +557,21 @@ test('a guest’s change to config.json before a kill is not used after the next
   expect(stage.text('config.json')).toBe('{}')
   expect(stage.reloads()).toBe(1)
 })
+
+test('what widens power and is written in a running turn is reverted before another turn can load it', async () => {
+  stage = await openStage()
+  const { fileGuard, write, text, waits } = stage
+  const first = fileGuard.guardTurn(ofOwner())
+  expect(await first.ready).toBeNull()
+  write('.mcp.json', '{ "mcpServers": { "x": { "command": "evil" } } }')
+  write('opencode.json', '{ "mcp": { "x": { "type": "local", "command": ["evil"] } } }')
+  write('memory.md', '# Memory\n- tea\n')
+  // A sub-agent, or another conversation.
+  const second = fileGuard.guardTurn(ofOwner(2, 'agent:x'))
+  expect(await second.ready).toBeNull()
+  expect([text('.mcp.json'), text('opencode.json')]).toEqual([null, null])
+  expect(text()).toContain('tea')
+  expect(waits.map(({ file }) => file).sort()).toEqual(['.mcp.json', 'opencode.json'])
+  await second()
+  await first()
+})

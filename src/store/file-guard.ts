@@ -90,12 +90,13 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
   }
 
   /** Changes that may stay are accepted immediately, before another turn can start; the rest takes longer. */
-  async function handleChanges(): Promise<void> {
+  async function handleChanges(which: 'all' | 'power'): Promise<void> {
     const work = changed().map(({ file, now, actors }) => {
       const before = currentIn(file)
       const by = actorFor(file, before, now, actors)
-      if (!by.owner || (by !== byHand && (isConfigFile(file) || widens(file, before, now))))
-        return inOrder(() => settle(file))
+      const isPower = isConfigFile(file) || widens(file, before, now)
+      if (which === 'power' && !isPower) return undefined
+      if (!by.owner || (by !== byHand && isPower)) return inOrder(() => settle(file))
       known.set(file, now)
       dealtWith(file)
       return inOrder(() => recordMade(file, before, now, by))
@@ -246,20 +247,21 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     for (const { file } of changed()) await settle(file)
   }
 
-  const handleChangesSafely = () =>
-    handleChanges().catch((error: unknown) =>
+  const handleChangesSafely = (which: 'all' | 'power') =>
+    handleChanges(which).catch(error =>
       trouble('the workspace', `was changed, and the change could not be recorded yet (${String(error)})`),
     )
 
   function guardTurn(taken: Taken<NewEvent>, isHeld = false): Leave {
     const turn = actorOf(taken)
     if (isHeld) return Object.assign(async () => undefined, { ready: Promise.resolve(null) })
-    // Separates earlier edits by hand from those of this turn. While other turns run this is impossible.
-    if (present.size === 0) void handleChangesSafely()
     const others = [...present]
+    // Separates edits by hand from those of this turn. If others run this is impossible, but it must not load power that they have written.
+    const handled = handleChangesSafely(others.length === 0 ? 'all' : 'power')
     present.add(turn)
     const watched = alive.watch()
-    const ready = inOrder(() => tree.enter(turn, others, false)).then(
+    const enter = () => inOrder(() => tree.enter(turn, others, false))
+    const ready = (others.length === 0 ? enter() : handled.then(enter)).then(
       why => (why === null ? null : tooMuchToGuard(why)),
       (error: unknown) => {
         trouble('the workspace', `cannot be guarded (${String(error)})`)
@@ -269,7 +271,7 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     const leave = () => {
       const actors = [...present]
       const look = () => {
-        const looked = handleChangesSafely()
+        const looked = handleChangesSafely('all')
         // The turn stays a suspect for unhandled changes, but not for later ones.
         present.delete(turn)
         return looked

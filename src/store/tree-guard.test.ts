@@ -164,14 +164,16 @@ test('in the owner’s turn only what widens power is put back; codex may note w
   const leave = stage.fileGuard.guardTurn(ofOwner())
   await leave.ready
   put('notes.md', 'b\n')
-  put('.claude/agents/x.md', 'fine\n')
+  put('.claude/rules/x.md', 'fine\n')
+  // Claude would run the hooks in it.
+  put('.claude/agents/x.md')
   put('.opencode/plugin/x.js')
   put('.opencode/package.json', '{}')
   put('.env')
   const trusted = 'model = "x"\n\n[projects."/w"]\ntrust_level = "trusted"\n'
   writeFileSync(join(home, '.codex/config.toml'), trusted)
   await leave()
-  expect([stage.text('notes.md'), stage.text('.claude/agents/x.md')]).toEqual(['b\n', 'fine\n'])
+  expect([stage.text('notes.md'), stage.text('.claude/rules/x.md')]).toEqual(['b\n', 'fine\n'])
   expect([isThere('.opencode/plugin/x.js'), isThere('.env'), isThere('.opencode/package.json')]).toEqual([
     false,
     false,
@@ -179,10 +181,11 @@ test('in the owner’s turn only what widens power is put back; codex may note w
   ])
   expect(readFileSync(join(home, '.codex/config.toml'), 'utf8')).toBe(trusted)
   expect(stage.waits.map(({ file, owner }) => [file, owner])).toEqual([
+    ['.claude/agents/x.md', true],
     ['.env', true],
     ['.opencode/plugin/x.js', true],
   ])
-  expect(await stage.fileGuard.approve(stage.waits[0]?.id ?? 0)).toMatchObject({ ok: true })
+  expect(await stage.fileGuard.approve(stage.waits[1]?.id ?? 0)).toMatchObject({ ok: true })
   expect(stage.text('.env')).toBe('evil\n')
   const next = stage.fileGuard.guardTurn(ofOwner(5))
   await next.ready

@@ -42,10 +42,12 @@ const ownFile =
   /^(?:sessions\.json|activity-log\.json(?:\.damaged)?|(?:brain|tasks|content-items)\.json\.(?:lost|lost-before|broken)[^/]*|(?:bot-)?config\.json\.refused)$/
 
 const settings = ['settings.json', 'settings.local.json']
+/** Claude runs hooks that are written in these. */
+const withHooks = ['agents', 'commands', 'skills']
 /** In a project folder: the workspace and those above it. */
 const projectPower = [
   ...['.mcp.json', 'opencode.json', 'opencode.jsonc', '.env', '.env.local'],
-  ...[...settings, 'hooks', 'plugins'].map(name => `.claude/${name}`),
+  ...[...settings, 'hooks', 'plugins', ...withHooks].map(name => `.claude/${name}`),
 ]
 const projectTrees = ['.opencode', '.codex', '.gemini', '.pi']
 const projectRules = [
@@ -59,23 +61,25 @@ const projectRules = [
     '.git/hooks',
     '.git/config',
   ],
-  ...['CLAUDE.md', 'rules', 'agents', 'commands', 'skills', 'output-styles'].map(name => `.claude/${name}`),
+  ...['CLAUDE.md', 'rules', 'output-styles'].map(name => `.claude/${name}`),
 ]
-const opencode = ['opencode.json', 'opencode.jsonc', 'config.json', 'plugin', 'plugins', 'tool', 'tools']
+const opencode = [
+  ...['opencode.json', 'opencode.jsonc', 'config.json', 'plugin', 'plugins', 'tool', 'tools'],
+  ...['agent', 'agents', 'command', 'commands', 'mode', 'modes'],
+]
 const homePower = [
-  ...[...settings, 'hooks'].map(name => `.claude/${name}`),
-  ...['config.toml', 'hooks.json'].map(name => `.codex/${name}`),
-  ...['settings.json', '.env', 'extensions', 'policies', 'hooks'].map(name => `.gemini/${name}`),
+  ...[...settings, 'hooks', ...withHooks].map(name => `.claude/${name}`),
+  // Its rules name commands that run outside of its sandbox.
+  ...['config.toml', 'hooks.json', 'rules'].map(name => `.codex/${name}`),
+  ...['settings.json', '.env', 'extensions', 'policies', 'hooks', 'agents'].map(name => `.gemini/${name}`),
   ...opencode.map(name => `.config/opencode/${name}`),
   ...['settings.json', 'models.json', 'extensions', 'tools', 'hooks'].map(name => `.pi/agent/${name}`),
 ]
 const homeRules = [
-  ...['CLAUDE.md', 'rules', 'agents', 'commands', 'skills', 'output-styles'].map(name => `.claude/${name}`),
-  ...['AGENTS.md', 'AGENTS.override.md', 'prompts', 'rules', 'skills'].map(name => `.codex/${name}`),
-  ...['GEMINI.md', 'commands', 'agents', 'skills'].map(name => `.gemini/${name}`),
-  ...['AGENTS.md', 'agent', 'agents', 'command', 'commands', 'mode', 'modes', 'skill', 'skills'].map(
-    name => `.config/opencode/${name}`,
-  ),
+  ...['CLAUDE.md', 'rules', 'output-styles'].map(name => `.claude/${name}`),
+  ...['AGENTS.md', 'AGENTS.override.md', 'prompts', 'skills'].map(name => `.codex/${name}`),
+  ...['GEMINI.md', 'commands', 'skills'].map(name => `.gemini/${name}`),
+  ...['AGENTS.md', 'skill', 'skills'].map(name => `.config/opencode/${name}`),
   ...['AGENTS.md', 'SYSTEM.md', 'APPEND_SYSTEM.md', 'prompts', 'skills'].map(name => `.pi/agent/${name}`),
   ...[
     '.agents',

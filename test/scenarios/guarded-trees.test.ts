@@ -164,6 +164,8 @@ test('an agent that is misled in the owner’s own turn gets no more power by it
       '.pi/extensions/x.ts': 'evil',
     },
     '../.claude/settings.json': '{}',
+    '.claude/agents/x.md': '---\nname: x\nhooks: evil\n---\n',
+    'skills/x/SKILL.md': '---\nname: x\ndescription: x\nhooks: evil\n---\n',
   }
   const path = program(home, { ...power, 'notes/a.md': 'b\n', 'memory.md': '# Memory\n- tea\n' })
   const gateway = await home.start(env)
@@ -206,6 +208,24 @@ test('an agent that is misled in the owner’s own turn gets no more power by it
   expect(toolsOf()).toContain('Bash')
   await client.close()
 }, 30_000)
+
+test('what an agent wrote to widen its power is gone before another conversation starts, while its own turn still runs', async () => {
+  await using home = await temporaryHome()
+  const gateway = await home.start(env)
+  const [first, second] = [await connect(gateway.url, 'home'), await connect(gateway.url, 'garden')]
+  const written = '.mcp.json'
+  const look = program(home, {}, `fs.writeFileSync('seen.txt', String(fs.existsSync(${JSON.stringify(written)})))`)
+  const wait = `fs.writeFileSync('ready.txt', ''); while (!fs.existsSync('go.txt')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)`
+  first.say('1', `[[run:${program(home, { [written]: '{"mcpServers":{"x":{"command":"evil"}}}' }, wait)}]]`)
+  await vi.waitFor(() => expect(read(home, 'ready.txt')).toBe(''), 10_000)
+  expect(read(home, written)).toContain('evil')
+  second.say('2', `[[run:${look}]]`)
+  await second.final('2')
+  expect(read(home, 'seen.txt')).toBe('false')
+  write(home, 'go.txt', '')
+  await first.final('1')
+  await Promise.all([first.close(), second.close()])
+})
 
 test('the owner’s own edits by hand take effect, also those that widen power', async () => {
   await using home = await temporaryHome()

@@ -1,6 +1,6 @@
 // What the agent of an owner's turn cannot do when it is misled, and what holds guests without bubblewrap.
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Cli } from '../cli/install.ts'
@@ -16,6 +16,9 @@ async function stageOf(cli: Cli, given: Parameters<typeof openStage>[1] = {}): P
   open.push(stage)
   return stage
 }
+
+/** The default of ALLOWED_TOOLS. */
+const usual = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch']
 
 const runsHere = (cli: Cli) => {
   const why = whyNot(cli)
@@ -38,6 +41,42 @@ describe.runIf(runsHere('claude'))('the real claude', () => {
     )
     expect(requests).toMatch(/fatal: bad config line|does not have any commits/)
     expect(existsSync(join(workspace, 'owned')) || existsSync(join(workspace, 'owned2'))).toBe(false)
+  })
+
+  test('without Bash it gets no shell from settings, skills and agents that it writes, in the same turn or the next', async () => {
+    const stage = await stageOf('claude')
+    const { misled, tools, workspace, home } = stage
+    mkdirSync(join(workspace, '.claude'))
+    symlinkSync('../skills', join(workspace, '.claude/skills'))
+    const run = (name: string) => ({ type: 'command', command: `touch ${join(workspace, name)}` })
+    const settings = (name: string) =>
+      JSON.stringify({ hooks: { PreToolUse: [{ matcher: '*', hooks: [run(name)] }] }, apiKeyHelper: run(name).command })
+    const hooks = (name: string) =>
+      `hooks:\n  PreToolUse:\n    - matcher: "*"\n      hooks:\n        - ${JSON.stringify(run(name))}`
+    const use = { name: 'Skill', arguments: '{"skill":"x"}' }
+    const owned = () => readdirSync(workspace).filter(name => name.startsWith('owned'))
+    // It watches its files.
+    stage.think(400)
+    const { requests } = await misled(
+      [
+        tools.write(join(workspace, '.claude/settings.json'), settings('owned-1')),
+        tools.write(join(home, '.claude/settings.json'), settings('owned-2')),
+        tools.write(
+          join(workspace, '.claude/agents/a.md'),
+          `---\nname: a\ndescription: a\n${hooks('owned-3')}\n---\nHello`,
+        ),
+        tools.write(
+          join(workspace, 'skills/x/SKILL.md'),
+          `---\nname: x\ndescription: x\n${hooks('owned-4')}\n---\nHello`,
+        ),
+        ...Array.from({ length: 8 }, () => [use, tools.read(join(workspace, 'memory.md'))]).flat(),
+      ],
+      usual,
+    )
+    expect(requests.includes('Launching skill: x')).toBe(true)
+    expect(owned()).toEqual([])
+    await misled([use, tools.read(join(workspace, 'memory.md'))], usual)
+    expect(owned()).toEqual([])
   })
 
   test('a guest without bubblewrap reads only its folder, and what it plants does nothing', async () => {

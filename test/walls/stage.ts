@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentEvent, Backend, Turn } from '../../src/base/agent.ts'
 import type { NewEvent } from '../../src/base/event.ts'
 import { createBackend, createProfiles, createTempDirs, findWall } from '../../src/run/index.ts'
@@ -20,7 +21,7 @@ interface Request {
 
 interface Mock {
   readonly url: string
-  on(match: object, response: object | ((request: Request) => object)): void
+  on(match: object, response: object | ((request: Request) => Promise<object>)): void
   getRequests(): { body?: unknown }[]
   start(): Promise<unknown>
   stop(): Promise<unknown>
@@ -82,8 +83,10 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {
   const { LLMock } = (await import(model.path)) as { LLMock: new (options: { port: number }) => Mock }
   const mock = new LLMock({ port: 0 })
   let script: readonly Call[] = []
+  let pauseMs = 0
   // The results so far tell how far the attack is.
-  mock.on({ userMessage: /.*/ }, request => {
+  mock.on({ userMessage: /.*/ }, async request => {
+    await sleep(pauseMs)
     const done = request.messages.filter(({ role }) => role === 'tool').length
     const next = script[done]
     return next ? { toolCalls: [next] } : { content: 'That was all.' }
@@ -159,6 +162,10 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {
       const confinement = await profiles.of({ item: said(by.person ?? 'mallory'), earlier: [] }, cli)
       if (!confinement) throw new Error('a guest without a profile')
       return run(calls, confinement.turn)
+    },
+    /** How long the model thinks before each call: a CLI that watches its files needs a moment to notice them. */
+    think(ms: number) {
+      pauseMs = ms
     },
     /** A turn of the owner, whose agent was misled. */
     async misled(calls: readonly Call[], allowedTools: readonly string[], given: 'off' | 'workspace' = 'off') {

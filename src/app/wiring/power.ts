@@ -2,9 +2,12 @@
 import { isConfigFile } from '../../base/config-files.ts'
 import { widensPower } from '../../config/index.ts'
 import { triggersIn } from '../../hooks/index.ts'
+import { powerInSkill } from '../../prompt/index.ts'
 
 /** Whether an edit gives the agent more power than it had. */
 export function widens(file: string, before: string | null, after: string | null): boolean {
   if (isConfigFile(file)) return widensPower(before, after)
-  return file === 'agents.md' && triggersIn(before ?? '') !== triggersIn(after ?? '')
+  const isWider = (powerIn: (text: string) => string) => powerIn(before ?? '') !== powerIn(after ?? '')
+  if (file === 'agents.md') return isWider(triggersIn)
+  return file.startsWith('skills/') && isWider(powerInSkill)
 }

@@ -27,6 +27,7 @@ import {
   replays,
 } from './claude.ts'
 import type { Sdk } from './claude-sdk-query.ts'
+import { hasShell, runSettingsIn } from './claude-settings.ts'
 
 export const claudeSdk = 'claude-sdk'
 
@@ -148,7 +149,11 @@ function optionsFor(turn: Turn, dir: string): Json {
     extraArgs: {
       [replays]: null,
       ...(turn.mcpServers.length > 0 ? { 'mcp-config': mcpConfigIn(dir) } : {}),
-      ...(isConfined(turn.profile) ? { 'strict-mcp-config': null, settings: JSON.stringify(guestSettings) } : {}),
+      ...(isConfined(turn.profile)
+        ? { 'strict-mcp-config': null, settings: JSON.stringify(guestSettings) }
+        : hasShell(turn)
+          ? {}
+          : { settings: runSettingsIn(dir) }),
     },
     ...(isConfined(turn.profile) ? { settingSources: ['user'], disallowedTools: deniedTools(turn) } : {}),
     ...(turn.model ? { model: turn.model } : {}),

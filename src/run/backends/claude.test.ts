@@ -1,5 +1,8 @@
 // What is specific to claude: offered and granted tools, MCP servers, and the output besides the answer.
-import { expect, test } from 'vitest'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import type { Json } from '../stdio.ts'
 import { turnWith } from '../turn.fixture.ts'
@@ -45,7 +48,7 @@ test('MCP servers are written to a file, and their secrets to nowhere else', () 
   expect(JSON.stringify([claude.arguments(asked, '/dir'), claude.environment(asked, '/dir', {})])).not.toContain(
     'secret',
   )
-  expect(claude.files(turn(), {})).toEqual({})
+  expect(claude.files(turn(), {})).not.toHaveProperty('mcp.json')
   expect(claude.arguments(turn(), '/dir')).not.toContain('--mcp-config')
 })
 
@@ -140,4 +143,24 @@ test('the end of an unrequested turn does not end ours, with and without ids on 
   expect(hear(createReading()(own), { ...says('yes'), ...stamp }, others).map(({ type }) => type)).not.toContain(
     'ended',
   )
+})
+
+test('without a shell, it may not edit what it obeys, and runs no hooks but those of an owner who has some', () => {
+  const home = mkdtempSync(join(tmpdir(), 'aetheel-claude-'))
+  onTestFinished(() => rmSync(home, { recursive: true }))
+  const settingsFor = (given: Partial<Turn>) => {
+    const { 'settings.json': text = 'null' } = claude.files(turn(given), { HOME: home })
+    const named = after(claude.arguments(turn(given), '/dir'), '--settings')
+    expect(named).toEqual(text === 'null' ? [] : ['/dir/settings.json'])
+    return JSON.parse(text) as unknown
+  }
+  const deny = expect.arrayContaining(['Edit(//**/.claude/**)', 'Edit(//**/.mcp.json)']) as unknown
+  expect(settingsFor({ allowedTools: ['Read', 'Bash'] })).toBeNull()
+  expect(settingsFor({ allowedTools: ['Read', 'Write'] })).toEqual({ permissions: { deny }, disableAllHooks: true })
+  expect(settingsFor({})).toEqual({ permissions: { deny }, disableAllHooks: true })
+  mkdirSync(join(home, '.claude'))
+  writeFileSync(join(home, '.claude/settings.json'), '{"hooks": {}}')
+  expect(settingsFor({})).toMatchObject({ disableAllHooks: true })
+  writeFileSync(join(home, '.claude/settings.json'), '{"hooks": {"PreToolUse": []}}')
+  expect(settingsFor({})).toEqual({ permissions: { deny } })
 })

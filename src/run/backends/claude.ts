@@ -18,6 +18,7 @@ import {
   withoutReferences,
 } from '../stdio.ts'
 import { toolLabel, toolName } from '../tools.ts'
+import { hasShell, runSettings, runSettingsIn } from './claude-settings.ts'
 
 export const claude: Dialect = {
   name: 'claude',
@@ -35,7 +36,13 @@ export const claude: Dialect = {
     ],
     files: ['.claude/.credentials.json'],
   },
-  files: turn => (turn.mcpServers.length === 0 ? {} : { [mcpConfigIn('')]: mcpConfig(turn.mcpServers) }),
+  files(turn, inherited) {
+    const settings = isConfined(turn.profile) ? null : runSettings(turn, inherited)
+    return {
+      ...(turn.mcpServers.length === 0 ? {} : { [mcpConfigIn('')]: mcpConfig(turn.mcpServers) }),
+      ...(settings === null ? {} : { [runSettingsIn('')]: JSON.stringify(settings) }),
+    }
+  },
   environment: turn => ({
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
@@ -97,7 +104,7 @@ function argumentsFor(turn: Turn, dir: string): readonly string[] {
       ...(isConfined(turn.profile) ? [] : ['--tools', skillTool]),
     ],
     ...grantedTools(turn).flatMap(tool => ['--allowedTools', tool]),
-    ...(isConfined(turn.profile) ? guestArguments(turn) : []),
+    ...(isConfined(turn.profile) ? guestArguments(turn) : hasShell(turn) ? [] : ['--settings', runSettingsIn(dir)]),
     ...(turn.mcpServers.length > 0 ? ['--mcp-config', mcpConfigIn(dir)] : []),
     ...(turn.model ? ['--model', turn.model] : []),
     ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
