@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterEach, expect, test } from 'vitest'
 import { worseThanLinear } from '../../test/harness/growth.ts'
+import type { FileScope } from '../base/chat.ts'
 import { createAttached } from './attached.ts'
+import { filesLinkedIn } from './deliveries.ts'
 
 /** Copies of settings files that init, a refused edit and editors leave behind. */
 const copies = ['config.json.old', 'config.json.old-2', 'bot-config.json.refused', 'config.json~', 'config.json.1.tmp']
@@ -26,7 +28,9 @@ function setup() {
   for (const file of copies) writeFileSync(join(workspace, file), file)
   writeFileSync(join(workspace, 'files/empty'), '')
   writeFileSync(join(dir, 'outside.txt'), 'secret')
-  return { dir, workspace, attached: createAttached(workspace) }
+  const attached = createAttached(workspace)
+  const linkedIn = (text: string, scope?: FileScope) => filesLinkedIn(text, path => attached.find(path, scope))
+  return { dir, workspace, attached: { ...attached, linkedIn } }
 }
 
 test('finds links and images that lead to workspace files', async () => {

@@ -7,7 +7,6 @@ import type { FileScope } from '../base/chat.ts'
 import { isPrivateFile } from '../base/config-files.ts'
 
 export interface Attached {
-  linkedIn(text: string, scope?: FileScope): readonly string[]
   /** The path within the workspace of a file that may be sent, or null. */
   find(path: string, scope?: FileScope): string | null
   /** Null: it no longer exists, or may not be sent. */
@@ -16,7 +15,7 @@ export interface Attached {
   download(path: string): Promise<Download | null>
 }
 
-const most = { files: 10, bytes: 10 * 1024 * 1024, links: 1000 }
+const mostBytes = 10 * 1024 * 1024
 
 export function createAttached(workspace: string): Attached {
   /** Where a path really leads; null: it may not be sent. */
@@ -47,15 +46,6 @@ export function createAttached(workspace: string): Attached {
       const bytes = await read(path)
       return bytes && { name: basename(path), bytes: bytes.length, content: () => once(bytes) }
     },
-    linkedIn(text, scope) {
-      const found = new Set<string>()
-      for (const target of targetsIn(text)) {
-        if (found.size >= most.files) break
-        const file = find(target, scope)
-        if (file !== null) found.add(file)
-      }
-      return [...found]
-    },
   }
 }
 
@@ -71,7 +61,7 @@ function mayLeave(inside: string, scope?: FileScope): boolean {
 
 /** A file with a second name may be one that nobody meant to send: the other name may be outside the workspace, or private. */
 const isSendable = (stats: Stats): boolean =>
-  stats.isFile() && stats.nlink === 1 && stats.size > 0 && stats.size <= most.bytes
+  stats.isFile() && stats.nlink === 1 && stats.size > 0 && stats.size <= mostBytes
 
 /**
  * Reads the file at this path, which had no links when it was checked. It is opened once and judged by its descriptor: somebody may have replaced
@@ -114,26 +104,4 @@ async function contentOf(handle: FileHandle, size: number): Promise<Uint8Array> 
 
 async function* once<T>(value: T) {
   yield value
-}
-
-/** The targets of markdown links and images that can only be paths. Linear, because an answer may contain anything. */
-function targetsIn(text: string): readonly string[] {
-  const targets = new Set<string>()
-  for (const [, between = ''] of text.matchAll(/\]\(([^()\n]+)\)/g)) {
-    // Looking for each file takes a while, and no answer links to that many.
-    if (targets.size >= most.links) break
-    const target = between.trim().replace(/^<|>$/g, '')
-    if (/^[a-z][a-z\d+.-]*:|^[/\\#?~]|[<>]/i.test(target)) continue
-    const plain = decoded(target).replace(/^(?:\.\/)+/, '')
-    if (plain !== '' && !plain.includes('\0')) targets.add(plainPath(plain))
-  }
-  return [...targets]
-}
-
-function decoded(target: string): string {
-  try {
-    return decodeURIComponent(target)
-  } catch {
-    return target // A stray % is no encoding.
-  }
 }

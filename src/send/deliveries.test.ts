@@ -26,7 +26,7 @@ const event = (kind: 'message' | 'command'): NewEvent => ({
 
 const deliveriesOf = (text: string, limits: Partial<ChatLimits> = {}, kind: 'message' | 'command' = 'message') => {
   const deliveries = createDeliveries(new Map([['chat', chat(limits)]]), {
-    filesIn: piece => piece.match(/\b\w+\.txt\b/g) ?? [],
+    find: path => path,
     scopeOf: () => undefined,
   })
   const wording = { kind: 'final', ok: true, text } as const
@@ -47,10 +47,10 @@ test('an agent without an answer still ends visibly', () => {
 })
 
 test('files are sent with the piece that links to them; the answer to a command sends none', () => {
-  const pieces = deliveriesOf('here is first.txt and there is other.txt')
+  const pieces = deliveriesOf('it is [a](first.txt) and [b](other.txt)')
   expect(pieces.flatMap(({ files = [] }) => files)).toEqual(['first.txt', 'other.txt'])
   expect(pieces.filter(({ files }) => files !== undefined)).toHaveLength(2)
-  expect(deliveriesOf('see a.txt', {}, 'command')[0]).not.toHaveProperty('files')
+  expect(deliveriesOf('see [a](a.txt)', {}, 'command')[0]).not.toHaveProperty('files')
 })
 
 test('in a batch, each earlier message gets a final, and reports and webhooks do not', () => {

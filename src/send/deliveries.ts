@@ -21,17 +21,17 @@ export interface Wording {
 export const finalKey = (eventKey: string) => `${eventKey}#final`
 
 export interface LinkedFiles {
-  /** The workspace files that a text links to. */
-  filesIn(text: string, scope?: FileScope): readonly string[]
+  /** The workspace file at this path; null: there is none that may be sent. */
+  find(path: string, scope?: FileScope): string | null
   /** Which files may be sent for these events, which are answered together. Undefined: those of the owner. */
   scopeOf(events: readonly NewEvent[]): FileScope | undefined
 }
 
-const noFiles: LinkedFiles = { filesIn: () => [], scopeOf: () => undefined }
+const noFiles: LinkedFiles = { find: () => null, scopeOf: () => undefined }
 
 type Answered = Pick<Taken<NewEvent>, 'key' | 'item' | 'earlier'>
 
-export function createDeliveries(chats: ReadonlyMap<string, ChatAdapter>, { filesIn, scopeOf } = noFiles) {
+export function createDeliveries(chats: ReadonlyMap<string, ChatAdapter>, { find, scopeOf } = noFiles) {
   return (taken: Answered, wording: Wording): readonly FollowUp[] => {
     const scope = scopeOf([...taken.earlier.map(one => one.item), taken.item])
     return [
@@ -52,7 +52,7 @@ export function createDeliveries(chats: ReadonlyMap<string, ChatAdapter>, { file
     const about = what.kind === 'message' || what.kind === 'command' ? what.id : null
     const base = kind === 'final' ? finalKey(key) : `${key}#notice-${tag}`
     return piecesFor(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => {
-      const files = ok && what.kind !== 'command' ? filesIn(piece, scope) : []
+      const files = ok && what.kind !== 'command' ? filesLinkedIn(piece, path => find(path, scope)) : []
       return {
         queue: 'out',
         lane: placeName(place),
@@ -64,6 +64,41 @@ export function createDeliveries(chats: ReadonlyMap<string, ChatAdapter>, { file
         } satisfies Delivery,
       }
     })
+  }
+}
+
+const mostLinked = { files: 10, links: 1000 }
+
+/** The files that a text links to, as far as `find` finds them. */
+export function filesLinkedIn(text: string, find: (path: string) => string | null): readonly string[] {
+  const found = new Set<string>()
+  for (const target of targetsIn(text)) {
+    if (found.size >= mostLinked.files) break
+    const file = find(target)
+    if (file !== null) found.add(file)
+  }
+  return [...found]
+}
+
+/** The targets of markdown links and images that can only be paths. Linear, because an answer may contain anything. */
+function targetsIn(text: string): ReadonlySet<string> {
+  const targets = new Set<string>()
+  for (const [, between = ''] of text.matchAll(/\]\(([^()\n]+)\)/g)) {
+    // Looking for each file takes a while, and no answer links to that many.
+    if (targets.size >= mostLinked.links) break
+    const target = between.trim().replace(/^<|>$/g, '')
+    if (/^[a-z][a-z\d+.-]*:|^[/\\#?~]|[<>]/i.test(target)) continue
+    const plain = decoded(target).replace(/^(?:\.\/)+/, '')
+    if (plain !== '' && !plain.includes('\0')) targets.add(plain)
+  }
+  return targets
+}
+
+function decoded(target: string): string {
+  try {
+    return decodeURIComponent(target)
+  } catch {
+    return target // A stray % is no encoding.
   }
 }
 

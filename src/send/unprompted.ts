@@ -3,11 +3,11 @@ import type { ChatAdapter, Delivery, FileScope } from '../base/chat.ts'
 import { type Place, placeName } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
 import type { Attached } from './attached.ts'
-import { finalKey, piecesFor, withFiles, withFilesNamed } from './deliveries.ts'
+import { filesLinkedIn, finalKey, piecesFor, withFiles, withFilesNamed } from './deliveries.ts'
 
 export interface UnpromptedParts {
   readonly chats: ReadonlyMap<string, ChatAdapter>
-  readonly attached: Pick<Attached, 'linkedIn' | 'find'>
+  readonly attached: Pick<Attached, 'find'>
   readonly outbox: Pick<Lanes<Delivery>, 'put'>
 }
 
@@ -27,7 +27,7 @@ export const createUnprompted = ({ chats, attached, outbox }: UnpromptedParts) =
     const limits = chats.get(place.chat)?.limits ?? null
     const parts = piecesFor(withFilesNamed(text, good, limits), limits)
     for (const [i, piece] of parts.entries()) {
-      const linked = attached.linkedIn(piece, scope)
+      const linked = filesLinkedIn(piece, path => attached.find(path, scope))
       const along = i === parts.length - 1 ? [...new Set([...linked, ...good])] : linked
       const delivery: Delivery = {
         ...{ place, kind: 'final', about: null, text: piece, ok: true },

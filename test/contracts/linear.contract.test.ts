@@ -13,6 +13,7 @@ import { composePrompt, defused, describeSpeaker, webhookWords } from '../../src
 import { recallHistory } from '../../src/prompt/history.ts'
 import { outline } from '../../src/prompt/outline.ts'
 import { fillTemplate } from '../../src/prompt/template.ts'
+import { filesLinkedIn } from '../../src/send/deliveries.ts'
 import { createAttached, piecesOf } from '../../src/send/index.ts'
 import { forIndex, forPeople, wordsOf } from '../../src/store/search-query.ts'
 import { worseThanLinear } from '../harness/growth.ts'
@@ -114,7 +115,7 @@ const functions: Readonly<Record<string, (text: string) => unknown>> = {
   'the name of a speaker': text => describeSpeaker({ author: { ...author, name: text }, sender }),
   'the history': text => recallHistory([{ role: 'person', text, at: 0 }], 24_000, 'all'),
   'pieces of an answer': text => piecesOf(text, [], limits),
-  'files of an answer': text => attached.linkedIn(text),
+  'files of an answer': text => filesLinkedIn(text, attached.find),
   fences: text => text.split('\n').reduce<ReturnType<typeof fenceAfter>>((open, line) => fenceAfter(line, open), null),
   'links of an answer': text => withoutFileLinks(text, ['a.png', 'b/c.txt']),
   'a draft': text => draftOf({ text, label: null, steps: 0 }),

@@ -22,7 +22,7 @@ export const equivalents: readonly Equivalent[] = [
     ...{ was: '-', put: '+', because: 'Behind the end there is nothing, which is in every set of marks.' },
   },
   {
-    file: 'src/send/attached.ts',
+    file: 'src/send/deliveries.ts',
     line: "for (const [, between = ''] of text.matchAll(/\\]\\(([^()\\n]+)\\)/g)) {",
     ...{ was: "''", put: "'x'", because: 'The group is always there; only its type is not sure of it.' },
   },

@@ -18,13 +18,12 @@ import { createDispatches, recallSelf, type Self, shareOf } from './dispatches.t
 import { badToken, troubleOf } from './errors.ts'
 import { createInbound } from './inbound.ts'
 import { createInteractions } from './interactions.ts'
-import { createPendingQuestions, openCursors } from './memory.ts'
 import { keyOf } from './message.ts'
 import type { DiscordOptions } from './options.ts'
-import { openPlaces, openThreads } from './places.ts'
+import { openCursors, openPlaces, openThreads } from './places.ts'
 import { createPoster, createPostJournal, limits } from './poster.ts'
 import { registerCommands } from './register-commands.ts'
-import { createDrafts, createSending, editEveryMs } from './send.ts'
+import { createDrafts, createPendingQuestions, createSending, editEveryMs } from './send.ts'
 
 /** For a request with all its files. A stalled request is given up much earlier. */
 const requestMs = 300_000

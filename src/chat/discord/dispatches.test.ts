@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../base/chat.ts'
 import { createDispatches, type Self, shareOf } from './dispatches.ts'
-import { openCursors } from './memory.ts'
-import type { Places } from './places.ts'
+import { openCursors, type Places } from './places.ts'
 
 /** Guilds of the first and of the second of two connections. */
 const [first, second] = [String(2n << 22n), String(3n << 22n)]

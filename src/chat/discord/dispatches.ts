@@ -15,9 +15,8 @@ import type { ChatMemory } from '../../base/chat.ts'
 import type { Clock } from '../../base/time.ts'
 import type { Dispatch } from './connection.ts'
 import type { Inbound } from './inbound.ts'
-import type { Cursors } from './memory.ts'
 import { idAt, shardOf, wholeGuild, wholeMessage, wholeReady } from './message.ts'
-import type { ChannelData, Places } from './places.ts'
+import type { ChannelData, Cursors, Places } from './places.ts'
 
 /** The bot's own identity, as Discord last reported it. */
 export interface Self {

@@ -13,7 +13,6 @@ import { type AttachmentSeen, dropAttachments } from './attachments.ts'
 import { missed, missedSince, pageSize } from './catch-up.ts'
 import type { Away, Directs } from './direct-messages.ts'
 import { persist, troubleOf } from './errors.ts'
-import type { Cursors } from './memory.ts'
 import {
   compareIds,
   eventOf,
@@ -30,7 +29,7 @@ import {
   wordsOf,
 } from './message.ts'
 import { readableIn } from './permissions.ts'
-import type { Places, Threads } from './places.ts'
+import type { Cursors, Places, Threads } from './places.ts'
 
 export interface InboundParts {
   readonly api: API

@@ -8,10 +8,10 @@ import { within } from '../../base/within.ts'
 import type { AttachmentSeen } from './attachments.ts'
 import { asTyped, choicesFor, type Given, slashFiles, slashPrompt } from './commands.ts'
 import { codes, troubleOf } from './errors.ts'
-import type { PendingQuestions } from './memory.ts'
 import { eventOf, type Member, type Person, type Spot, senderOf, wholeMember } from './message.ts'
 import type { ChannelData } from './places.ts'
 import { allowedMentions, limits } from './poster.ts'
+import type { PendingQuestions } from './send.ts'
 
 export interface InteractionParts {
   readonly api: API

@@ -1,9 +1,9 @@
-// Names and roles of the servers, channels and threads we are in: from gateway events, or requested if missing.
+// The servers, channels and threads we are in: their names and roles, from gateway events or requested if missing, and how far each was read.
 import type { API, GatewayGuildCreateDispatchData } from '@discordjs/core'
 import type { ChatMemory } from '../../base/chat.ts'
 import type { Clock } from '../../base/time.ts'
 import { codes, troubleOf } from './errors.ts'
-import { type Member, type Spot, wholeMember } from './message.ts'
+import { before, compareIds, laterOf, type Member, type Spot, wholeMember } from './message.ts'
 
 interface KnownGuild {
   readonly name: string
@@ -211,4 +211,102 @@ export function openThreads(api: API, memory: ChatMemory, opened: (thread: strin
 function titleOf(text: string): string {
   const line = [...text.replace(/\s+/g, ' ').trim()]
   return line.length === 0 ? 'Conversation' : line.length <= 80 ? line.join('') : `${line.slice(0, 79).join('')}…`
+}
+
+// Cursors: the last handled message of each channel, and the threads the bot is in.
+
+export interface Cursors {
+  /** Handling of this message has started. */
+  began(message: string): void
+  /** Everything in this channel up to this message has been handled. */
+  seen(channel: string, guild: string | null, message: string): void
+  lastSeen(channel: string, guild: string | null): string | null
+  /** Everything up to this message has been handled, in all channels; null: this is the first start. */
+  horizon(): string | null
+  /** Earlier messages are ignored. */
+  beginAt(message: string): void
+  /** The horizon does not move until all missed messages have been handled. */
+  hold(): void
+  release(): void
+  /** Channels of a guild (null: direct messages) with handled messages, the latest first. */
+  known(guild: string | null): readonly { readonly channel: string; readonly seen: string }[]
+  takesPart(thread: string): boolean
+  takePart(thread: string): void
+  leave(thread: string): void
+  /** Saves the changes. */
+  save(): void
+}
+
+export function openCursors(memory: ChatMemory): Cursors {
+  const news = new Map<string, string>()
+  const parts = new Map<string, boolean>()
+  const open = new Set<string>()
+  let settled = memory.get('horizon')
+  let latest = settled
+  let held = false
+
+  const nameOf = (channel: string, guild: string | null) => `seen:${guild ?? '@me'}:${channel}`
+  const lastSeen = (channel: string, guild: string | null) => {
+    const name = nameOf(channel, guild)
+    return news.get(name) ?? memory.get(name)
+  }
+  const thread = (id: string) => `in:${id}`
+
+  /** Not past a message in progress: channels without a cursor are caught up from the horizon. */
+  const settle = () => {
+    if (held || latest === null) return
+    let reached = latest
+    for (const id of open) if (compareIds(id, reached) <= 0) reached = before(id)
+    settled = settled === null ? reached : laterOf(settled, reached)
+  }
+
+  return {
+    lastSeen,
+    horizon: () => settled,
+    began: message => void open.add(message),
+    seen(channel, guild, message) {
+      open.delete(message)
+      latest = latest === null ? message : laterOf(latest, message)
+      const known = lastSeen(channel, guild)
+      news.set(nameOf(channel, guild), known === null ? message : laterOf(known, message))
+    },
+    beginAt(message) {
+      latest = message
+      settled = message
+      memory.put('horizon', message)
+    },
+    hold() {
+      settle()
+      held = true
+    },
+    release() {
+      held = false
+    },
+    known(guild) {
+      const prefix = `seen:${guild ?? '@me'}:`
+      return memory.list(prefix).map(({ name, value }) => ({ channel: name.slice(prefix.length), seen: value }))
+    },
+    takesPart(id) {
+      // Called for every message, so it is cached.
+      const known = parts.get(id) ?? memory.get(thread(id)) !== null
+      if (parts.size > 10_000) parts.clear()
+      parts.set(id, known)
+      return known
+    },
+    takePart(id) {
+      parts.set(id, true)
+      memory.put(thread(id), '')
+    },
+    leave(id) {
+      parts.set(id, false)
+      memory.put(thread(id), null)
+    },
+    save() {
+      const before = settled
+      settle()
+      if (settled !== null && settled !== before) memory.put('horizon', settled)
+      for (const [name, value] of news) memory.put(name, value)
+      news.clear()
+    },
+  }
 }

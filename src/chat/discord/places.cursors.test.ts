@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../base/chat.ts'
-import { openCursors } from './memory.ts'
 import { compareIds } from './message.ts'
+import { openCursors } from './places.ts'
 
 function memory(): ChatMemory {
   const kept = new Map<string, string>()

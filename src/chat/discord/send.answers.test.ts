@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ChatMemory } from '../../base/chat.ts'
 import { openAnswers } from '../live-drafts.ts'
-import { createPendingQuestions } from './memory.ts'
+import { createPendingQuestions } from './send.ts'
 
 function memory(): ChatMemory {
   const kept = new Map<string, string>()
