@@ -11,10 +11,10 @@ import type { LoginsAdmin } from '../base/logins.ts'
 import type { MemoryLog, MemorySearch } from '../base/memory.ts'
 import { once } from '../base/once.ts'
 import type { PairingAdmin } from '../base/pairing.ts'
-import { scrubber } from '../base/scrub.ts'
+import { mask, scrubber, secretHider } from '../base/scrub.ts'
 import type { SessionsAdmin } from '../base/sessions.ts'
 import { createJobs } from '../clock/index.ts'
-import { type Config, type Loaded, mask, secretHider, showProblems } from '../config/index.ts'
+import { type Config, type Loaded, showProblems } from '../config/index.ts'
 import {
   createChanges,
   createConversationSettings,

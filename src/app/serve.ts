@@ -1,7 +1,8 @@
 // The gateway as a process: standalone until it is stopped, or inside another command.
 import { fstatSync } from 'node:fs'
 import type { ConfigTexts } from '../base/config-files.ts'
-import { createKnownSecrets, type Loaded, showProblems } from '../config/index.ts'
+import { createKnownSecrets } from '../base/scrub.ts'
+import { type Loaded, showProblems } from '../config/index.ts'
 import { killEverything } from '../run/index.ts'
 import { CannotStart } from './cannot-start.ts'
 import { openGateway, type StartedGateway } from './gateway.ts'
@@ -21,7 +22,7 @@ export async function startGateway(load: (instead?: ConfigTexts) => Promise<Load
     return loaded.problems.every(({ from }) => from === 'flag') ? 2 : 1
   }
   const stop = stopOnSignals()
-  const secrets = await createKnownSecrets(loaded.secrets)
+  const secrets = createKnownSecrets(loaded.secrets)
   const { log, keepIn, close } = await openLog(
     loaded.config.views.log,
     secrets.hide,
@@ -54,7 +55,7 @@ export async function embedGateway(
 ): Promise<StartedGateway> {
   process.on('exit', killEverything)
   for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(1))
-  const secrets = await createKnownSecrets(loaded.secrets)
+  const secrets = createKnownSecrets(loaded.secrets)
   const quiet = { ...loaded.config.views.log, level: 'error' } as const
   const { log, keepIn, close } = await openLog(quiet, secrets.hide, process.stderr as NodeJS.WriteStream)
   try {

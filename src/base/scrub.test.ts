@@ -1,7 +1,7 @@
 // Secrets, paths and stack traces are removed, and what people need to understand the text stays.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { excerpt, scrubber } from './scrub.ts'
+import { createKnownSecrets, excerpt, scrubber, secretHider } from './scrub.ts'
 
 const scrub = scrubber([])
 const deliveries = (text: string, count: number) => text.repeat(Math.ceil(count / text.length)).slice(0, count)
@@ -197,4 +197,17 @@ test('an excerpt is never longer than asked for and never ends in half a charact
     { numRuns: 300 },
   )
   expect(excerpt('x'.repeat(600))).toHaveLength(500)
+})
+
+test('a secret that is added later is hidden too, and known ones stay hidden; the log keeps paths and stacks', () => {
+  const { scrub, hide, learn } = createKnownSecrets(['hunter-one'])
+  const line = '{"why":"hunter-one and hunter-two in /srv/a.ts","stack":"at read (/srv/a.ts:1:2)"}'
+  expect(hide(line)).toContain('hunter-two')
+  learn(['hunter-two'])
+  expect(hide(line)).toBe('{"why":"******** and ******** in /srv/a.ts","stack":"at read (/srv/a.ts:1:2)"}')
+  expect(scrub(line)).not.toMatch(/hunter|srv/)
+})
+
+test('a secret that starts with another secret is hidden completely', () => {
+  expect(secretHider(['secret', 'secret-tail'])('a secret-tail, a secret')).toBe('a ********, a ********')
 })

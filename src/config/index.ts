@@ -2,20 +2,17 @@
 import type { SettingsAdmin } from '../base/settings.ts'
 import type { Clock } from '../base/time.ts'
 import type { JsonValue } from './json.ts'
-import type { KnownSecrets } from './known-secrets.ts'
 import type { LiveConfig, LiveParts } from './live.ts'
 import type { SettingsParts } from './settings.ts'
 
 export type { Config } from './config.ts'
 export type { JsonValue } from './json.ts'
-export { type KnownSecrets, secretHider } from './known-secrets.ts'
 export type { LiveConfig } from './live.ts'
 export { type Loaded, type LoadFrom, loadConfig } from './load.ts'
 export { eachOption, options } from './options/index.ts'
 export { widensPower } from './power.ts'
 export {
   initialConfigFile,
-  mask,
   type Reloaded,
   reloadInWords,
   secretsIn,
@@ -32,11 +29,6 @@ export const createLiveConfig = async (parts: LiveParts): Promise<LiveConfig> =>
 export const watchConfig = async (config: LiveConfig, clock: Clock, signal: AbortSignal): Promise<void> => {
   const live = await import('./live.ts')
   await live.watchConfig(config, clock, signal)
-}
-
-export const createKnownSecrets = async (first: readonly string[]): Promise<KnownSecrets> => {
-  const known = await import('./known-secrets.ts')
-  return known.createKnownSecrets(first)
 }
 
 /** Returns the text of config.json with these settings. Rejects with a plain message if they cannot be set there. */

@@ -1,10 +1,10 @@
 // Loads the configuration. Precedence: flags, environment, `.env`, bot-config.json, config.json, defaults. Checked as a whole, then frozen.
 import { resolve } from 'node:path'
 import type { ConfigTexts } from '../base/config-files.ts'
+import { mask, secretHider } from '../base/scrub.ts'
 import { type Config, configFrom } from './config.ts'
-import { secretHider } from './known-secrets.ts'
 import { eachOption, findingsIn, isPrivate, type OptionKey, options } from './options/index.ts'
-import { mask, plain, type ShownValue } from './report.ts'
+import { plain, type ShownValue } from './report.ts'
 import { pick, type Settled, type Sources, settle } from './resolve.ts'
 import { secretsForTheLog, secretsToHide } from './secrets.ts'
 import {

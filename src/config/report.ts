@@ -11,8 +11,6 @@ export interface ShownValue {
   readonly description: string
 }
 
-export const mask = '********'
-
 /** One line each: key (other names): value and its source; what is allowed. */
 export function showProblems(problems: readonly Problem[]): string {
   return problems.map(showProblem).join('\n')

@@ -1,9 +1,10 @@
 // Resolves each option: the first source that sets it wins, and its value is checked.
 import * as v from 'valibot'
+import { mask } from '../base/scrub.ts'
 import { frozen } from './config.ts'
 import { mistakesInside } from './mistake.ts'
 import { eachOption, type Option, type OptionKey, type Values } from './options/index.ts'
-import { mask, plain, quote, showProblem } from './report.ts'
+import { plain, quote, showProblem } from './report.ts'
 import type { BotConfig, ConfigFile, From, Problem, Remarks, Variables } from './sources.ts'
 import { type ResolvedVariables, type Substituted, substitute } from './variables.ts'
 

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import * as v from 'valibot'
+import { mask } from '../base/scrub.ts'
 import { createSerial } from '../base/serial.ts'
 import type {
   Setting,
@@ -15,7 +16,7 @@ import type {
 import { type JsonObject, type JsonValue, readJson } from './json.ts'
 import type { Good, LiveConfig } from './live.ts'
 import { eachOption, isOptionKey, type Option, type OptionKey, options } from './options/index.ts'
-import { mask, plain, showProblems } from './report.ts'
+import { plain, showProblems } from './report.ts'
 import { type From, isJsonObject } from './sources.ts'
 
 const name = 'bot-config.json'

@@ -7,16 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Check } from '../../base/check.ts'
 import { errorText } from '../../base/error-text.ts'
-import { scrubber } from '../../base/scrub.ts'
-import {
-  type Config,
-  type Loaded,
-  type LoadFrom,
-  loadConfig,
-  secretHider,
-  secretsIn,
-  type Variables,
-} from '../../config/index.ts'
+import { scrubber, secretHider } from '../../base/scrub.ts'
+import { type Config, type Loaded, type LoadFrom, loadConfig, secretsIn, type Variables } from '../../config/index.ts'
 import { type BackendParts, chooseBackend, createTempDirs, killEverything, type TempDirs } from '../../run/index.ts'
 import type { Finding } from '../../ui/index.ts'
 import { findGateway, workspaceOf } from '../running-gateway.ts'

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chatLabels, type RemoteChat } from '../../base/remote-chats.ts'
+import { mask } from '../../base/scrub.ts'
 import { remoteChats } from '../../chat/index.ts'
 import {
   type Config,
@@ -10,7 +11,6 @@ import {
   type Loaded,
   type LoadFrom,
   loadConfig,
-  mask,
   options,
   readDotEnv,
   setVariables,
