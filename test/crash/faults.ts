@@ -183,7 +183,7 @@ export const faults: Record<string, Fault> = {
     noticedBy: { test: 'test/scenarios/database.test.ts', name: 'that lost its write-ahead log' },
   },
   'refuse what was missed while away': {
-    file: 'app/wiring/queues.ts',
+    file: 'app/wiring/chats.ts',
     find: 'missed === true',
     put: 'missed === undefined && false',
     noticedBy: { test: 'test/scenarios/discord-missed.test.ts', name: '(session new)' },
@@ -264,7 +264,7 @@ export const faults: Record<string, Fault> = {
     },
   },
   'let commands wait behind a delivery that fails': {
-    file: 'app/wiring/queues.ts',
+    file: 'app/wiring/chats.ts',
     find: 'delivery.command === true',
     put: 'false',
     noticedBy: {
