@@ -42,7 +42,15 @@ export async function wallFigures(): Promise<readonly Figure[]> {
       const began = performance.now()
       const confinement = inBox ? await profiles.of({ item: said, earlier: [] }, 'claude') : null
       const order: Turn = {
-        ...{ prompt: 'hello', systemPrompt: 'x', session, model: null, maxTurns: 5, allowedTools: ['Read'] },
+        ...{
+          prompt: 'hello',
+          systemPrompt: 'x',
+          session,
+          model: null,
+          maxTurns: 5,
+          allowedTools: ['Read'],
+          askTools: [],
+        },
         ...{ permissionMode: 'bypassPermissions', mcpServers: [], workingDir: home.configDir, ...confinement?.turn },
       }
       for await (const event of backends[way]?.run(order, new AbortController().signal) ?? [])

@@ -1,5 +1,6 @@
 // One turn of one agent: what a backend is given, and the events it reports.
 import type { Profile } from './profile.ts'
+import type { Ask, ToolResult, ToolUse, Verdict } from './tool-use.ts'
 
 export interface Turn {
   readonly prompt: string
@@ -8,7 +9,13 @@ export interface Turn {
   readonly session: { readonly id: string; readonly resume: boolean } | null
   readonly model: string | null
   readonly maxTurns: number
+  /** Tools it may use without asking. */
   readonly allowedTools: readonly string[]
+  /**
+   * Tools it may use if the answer to its `asks` event allows it: every use, however harmless, is asked for. Empty: nobody can be
+   * asked, and what would have to be asked for is refused.
+   */
+  readonly askTools: readonly string[]
   readonly permissionMode: PermissionMode
   /** The user's MCP servers; every backend gets them. */
   readonly mcpServers: readonly McpServer[]
@@ -89,15 +96,33 @@ export type Ended =
     }
 
 /**
- * A run is: started? (stored | text | action | usage | thinking)* ended, with `alive` and `trouble` anywhere before the end. There is
- * exactly one `ended`, it comes last, and nothing is thrown.
+ * A run is: started? (stored | text | action | usage | thinking | asks | withdrawn | steerable)* ended, with `alive` and `trouble` anywhere
+ * before the end. There is exactly one `ended`, it comes last, and nothing is thrown.
  */
 export type AgentEvent =
   | { readonly type: 'started'; readonly session: string | null }
   /** From here on the session contains the prompt, however the turn ends: the prompt must not be sent again. */
   | { readonly type: 'stored' }
   | { readonly type: 'text'; readonly delta: string }
-  | { readonly type: 'action'; readonly id: string; readonly label: string; readonly phase: ActionPhase }
+  | {
+      readonly type: 'action'
+      readonly id: string
+      readonly label: string
+      readonly phase: ActionPhase
+      /** Comes once, with the first event of this id that knows it. */
+      readonly use?: ToolUse
+      /** Comes with the end, if the backend reports it. */
+      readonly result?: ToolResult
+    }
+  /**
+   * The agent waits for an answer, and does nothing of it before. The first call of `answer` counts; after the end of the turn it does
+   * nothing.
+   */
+  | { readonly type: 'asks'; readonly ask: Ask; answer(verdict: Verdict): void }
+  /** The backend no longer waits for the answer to the `asks` with this id. */
+  | { readonly type: 'withdrawn'; readonly id: string }
+  /** From now on, words of the person can be added to the running turn. False: they did not reach it. */
+  | { readonly type: 'steerable'; steer(words: string): Promise<boolean> }
   /** The last one is valid. `of`: some CLIs report the usage of the whole session instead of this turn. */
   | {
       readonly type: 'usage'
@@ -107,10 +132,10 @@ export type AgentEvent =
       readonly model: string | null
     }
   /**
-   * The agent is thinking; its thoughts are not passed on. `quietly`: there may be no more events until it is done, so silence is
-   * normal.
+   * The agent is thinking. `quietly`: there may be no more events until it is done, so silence is normal. `summary`: the next piece of
+   * the summary of its thoughts, if the backend reports one.
    */
-  | { readonly type: 'thinking'; readonly quietly: boolean }
+  | { readonly type: 'thinking'; readonly quietly: boolean; readonly summary?: string }
   /** Shows that the backend is alive, nothing else. */
   | { readonly type: 'alive' }
   /** A problem that does not end the turn, for the log. Never contains what anybody wrote. */

@@ -22,6 +22,7 @@ export interface AttemptParts {
   settings(): {
     readonly maxTurns: number
     readonly allowedTools: readonly string[]
+    readonly askTools: readonly string[]
     readonly permissionMode: PermissionMode
     readonly workingDir: string
     readonly silenceMs: number
@@ -168,6 +169,11 @@ export function openAttempts(parts: AttemptParts) {
           show(true)
           break
         case 'alive':
+        case 'withdrawn':
+        case 'steerable':
+          break
+        case 'asks':
+          event.answer({ allow: false, message: 'There is nobody who can be asked.' })
           break
         case 'trouble':
           emit({ type: 'turn-troubled', id, lane, backend, why: event.why })

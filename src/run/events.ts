@@ -167,8 +167,12 @@ export async function* watchRun(
   const over = new AbortController()
   const done = new AbortController()
   const working = new Set<string>()
+  const asking = new Set<string>()
   let late: string | null = null
   let silence = new AbortController()
+  let ceiling = new AbortController()
+  let ceilingLeft = patience.ceilingMs
+  let ceilingFrom = clock.now()
 
   const expire = (why: string) => {
     late ??= why
@@ -182,19 +186,49 @@ export async function* watchRun(
     silence.abort(signOfLife)
     silence = new AbortController()
     // Tools and thinking may be quiet for a long time; the ceiling still limits both.
-    if (working.size === 0 && !quiet)
+    if (working.size === 0 && asking.size === 0 && !quiet)
       wait(patience.silenceMs, silence.signal, `no sign of life for ${seconds(patience.silenceMs)}`)
   }
 
-  wait(patience.ceilingMs, done.signal, `longer than ${seconds(patience.ceilingMs)}`)
+  const startCeiling = () => {
+    ceiling = new AbortController()
+    ceilingFrom = clock.now()
+    const until = AbortSignal.any([ceiling.signal, done.signal])
+    wait(ceilingLeft, until, `longer than ${seconds(patience.ceilingMs)}`)
+  }
+  /** While the agent waits for a person's answer, neither silence nor the ceiling end its turn. */
+  const watchAnswer = (event: Extract<AgentEvent, { type: 'asks' }>): AgentEvent => {
+    const { id } = event.ask
+    if (asking.size === 0) {
+      ceiling.abort(signOfLife)
+      ceilingLeft = Math.max(1, ceilingLeft - (clock.now() - ceilingFrom))
+    }
+    asking.add(id)
+    return {
+      ...event,
+      answer(verdict) {
+        answered(id)
+        event.answer(verdict)
+      },
+    }
+  }
+  const answered = (id: string) => {
+    if (!asking.delete(id) || asking.size > 0 || done.signal.aborted) return
+    startCeiling()
+    restartSilence()
+  }
+
+  startCeiling()
   restartSilence()
   try {
     for await (const event of start(AbortSignal.any([signal, over.signal]))) {
       if (event.type === 'action' && event.phase === 'started') working.add(event.id)
       if (event.type === 'action' && event.phase !== 'started') working.delete(event.id)
+      if (event.type === 'withdrawn') answered(event.id)
+      const shown = event.type === 'asks' ? watchAnswer(event) : event
       restartSilence(event.type === 'thinking' && event.quietly)
       const timedOut = event.type === 'ended' && !event.ok && late !== null && !signal.aborted
-      yield timedOut ? { type: 'ended', ok: false, why: 'timed-out', detail: late ?? '' } : event
+      yield timedOut ? { type: 'ended', ok: false, why: 'timed-out', detail: late ?? '' } : shown
     }
   } finally {
     silence.abort(signOfLife)

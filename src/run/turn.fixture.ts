@@ -10,6 +10,7 @@ export const turnWith =
     model: null,
     maxTurns: defaultMaxTurns,
     allowedTools: ['Read', 'Write'],
+    askTools: [],
     permissionMode: 'bypassPermissions',
     mcpServers: [],
     workingDir: '/space',

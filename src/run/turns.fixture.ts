@@ -108,6 +108,7 @@ export function createTestTurns(
     settings: () => ({
       maxTurns: 25,
       allowedTools: ['Read'],
+      askTools: [],
       permissionMode: 'plan',
       workingDir: '/w',
       silenceMs: 1000,

@@ -81,6 +81,7 @@ async function record(stage: Stage, version: string, name: Case, session: Turn['
     model: env.BACKEND_MODEL ?? null,
     maxTurns: 25,
     allowedTools: ['Read', 'Write'],
+    askTools: [],
     permissionMode: 'bypassPermissions',
     mcpServers: [],
     workingDir: join(home, 'workspace'),

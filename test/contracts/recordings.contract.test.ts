@@ -231,6 +231,12 @@ function isEvent(event: AgentEvent): boolean {
       return typeof event.quietly === 'boolean'
     case 'trouble':
       return text(event.why)
+    case 'asks':
+      return text(event.ask.id) && typeof event.answer === 'function'
+    case 'withdrawn':
+      return text(event.id)
+    case 'steerable':
+      return typeof event.steer === 'function'
     case 'action':
       return text(event.id) && text(event.label) && ['started', 'ended', 'failed'].includes(event.phase)
     case 'usage': {

@@ -137,6 +137,7 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {
       ...{ prompt: 'Do it.', systemPrompt: 'You are a test.', session: null, maxTurns: 40, mcpServers: [] },
       ...{ model: extra.BACKEND_MODEL ?? null, permissionMode: 'bypassPermissions', workingDir: workspace },
       allowedTools: [],
+      askTools: [],
       ...given,
     }
     const events: AgentEvent[] = []

@@ -11,6 +11,7 @@ const turn: Turn = {
   model: null,
   maxTurns: 1,
   allowedTools: [],
+  askTools: [],
   permissionMode: 'default',
   mcpServers: [],
   workingDir: '/',

@@ -89,6 +89,7 @@ export function sampleTurn(config: Extract<Loaded, { ok: true }>['config']): Tur
     model: config.agent.model,
     maxTurns: config.agent.maxTurns,
     allowedTools: config.allowedTools,
+    askTools: [],
     permissionMode: config.permissionMode,
     mcpServers: config.mcp.servers,
     workingDir: config.configDir,

@@ -99,6 +99,7 @@ export function createTurnWiring(parts: TurnWiringParts) {
       return {
         maxTurns: agent.maxTurns,
         allowedTools,
+        askTools: [],
         permissionMode,
         workingDir: configDir,
         silenceMs: query.timeoutMs,

@@ -17,6 +17,7 @@ const turns = fc.record({
   model: fc.option(word),
   maxTurns: fc.integer({ min: 1, max: 99 }),
   allowedTools: fc.array(word, { maxLength: 6 }),
+  askTools: fc.constant([]),
   permissionMode: fc.constantFrom(...permissionModes),
   mcpServers: fc.constant([]),
   workingDir: fc.constant('/space'),
