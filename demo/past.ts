@@ -127,9 +127,9 @@ export function openPast(dir: string, system: string, now: number): Past {
       emit({ type: 'turn-spoke', id, lane, afterMs: spoke })
       for (const label of tools) {
         at += 300
-        emit({ type: 'turn-acted', id, lane, label, phase: 'started' })
+        emit({ type: 'turn-acted', id, lane, action: label, label, phase: 'started' })
         at += Math.round((ms - spoke) / (tools.length + 1)) - 300
-        emit({ type: 'turn-acted', id, lane, label, phase: 'ended' })
+        emit({ type: 'turn-acted', id, lane, action: label, label, phase: 'ended' })
       }
     }
     at = Math.max(at, began + (spoke === null ? 800 : ms))

@@ -38,6 +38,7 @@ import { createChats, createIntakeWiring, createQueues, createReplies } from './
 import { archivedAfter, createMemoryWiring } from './wiring/memory.ts'
 import { openOverview } from './wiring/overview.ts'
 import { placeObjection } from './wiring/place-objection.ts'
+import { createRequestsWiring } from './wiring/requests.ts'
 import { createStores } from './wiring/stores.ts'
 import { createTriggers } from './wiring/triggers.ts'
 import { createToolWiring, createTurnWiring } from './wiring/turns.ts'
@@ -188,8 +189,13 @@ export async function buildGateway(parts: BuildParts) {
     broke: (tool, error) => log.error({ err: error, tool }, 'tool failed'),
   })
 
+  const requests = createRequestsWiring({
+    ...{ live, clock, emit, inbox, store: stores.requests, hide: parts.hide },
+    accept: event => intake.accept(event),
+    ownersPlace: () => placeOf(null),
+  })
   const { takeTurn, prewarm } = createTurnWiring({
-    ...{ live, clock, emit, chats, stores, route, cooldowns, workspace, equipment, subagents, followUpsOf },
+    ...{ live, clock, emit, chats, stores, route, cooldowns, workspace, equipment, subagents, followUpsOf, requests },
     walls: parts.walls,
     fileGuard: memoryWiring.fileGuard,
     hook: triggers.hook,
@@ -236,6 +242,7 @@ export async function buildGateway(parts: BuildParts) {
     connected,
     intake,
     gate,
+    requests,
     toolServer,
     conversations,
     logins: (token: string) => createLogins(db, clock, token),
@@ -246,6 +253,7 @@ export async function buildGateway(parts: BuildParts) {
       sessions: createSessionsAdmin(sessions, conversationSettings, clock),
       memory: memoryWiring.memory,
       subagents,
+      requests: requests.admin,
       records: memoryWiring,
       files: memoryWiring.fileGuard.own,
       skills,

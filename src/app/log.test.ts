@@ -11,7 +11,7 @@ test('tools are logged without what they are called for, and prompts not at all'
   const lines: string[] = []
   const log = pino({ level: 'trace', base: null }, { write: line => void lines.push(line) })
   const turn = { id: 4, lane: 'webchat:home' }
-  logSignal(log, { type: 'turn-acted', ...turn, label: 'grep my secret', phase: 'started' })
+  logSignal(log, { type: 'turn-acted', action: 'use-1', ...turn, label: 'grep my secret', phase: 'started' })
   logSignal(log, {
     ...{ type: 'turn-asked', ...turn, backend: 'claude', model: null },
     ...{ prompt: 'my secret', system: 'my secret' },

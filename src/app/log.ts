@@ -1,5 +1,6 @@
 // The log: a fixed name and fields per line, never message texts, and no secrets.
 import { type DestinationStream, type Logger, pino } from 'pino'
+import type { Request } from '../base/requests.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Config, Reloaded } from '../config/index.ts'
 import { type LogFile, openLogFile } from '../store/index.ts'
@@ -62,13 +63,14 @@ async function prettyStream(out: NodeJS.WriteStream) {
 export function logSignal(log: Logger, signal: Signal): void {
   // The texts of a turn are only for its timeline.
   if (signal.type === 'turn-asked') return
-  const { type, ...all } = signal
-  const isLogged = ([name, value]: [string, unknown]) => name !== 'label' && value !== null && value !== ''
+  const { type } = signal
+  const { type: _, ...all } = 'request' in signal ? { type, ...briefly(signal.request) } : signal
+  const isLogged = ([name, value]: [string, unknown]) => !unlogged.has(name) && value !== null && value !== ''
   const entries = Object.entries(all).filter(isLogged)
   // `until` is a time for people to read; all other numbers are durations and counts.
   const fields = Object.fromEntries(entries.map(([name, value]) => [name, name === 'until' ? timeOf(value) : value]))
   const name = type.replaceAll('-', ' ')
-  switch (type) {
+  switch (signal.type) {
     case 'event-refused':
       return log.warn(signal.why === 'stranger' ? { ...fields, see: 'npx aetheel pair list' } : fields, name)
     case 'event-set-aside':
@@ -90,6 +92,9 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'chat-catching-up':
     case 'chat-caught-up':
     case 'heartbeats-missing':
+    case 'request-opened':
+    case 'request-reminder':
+    case 'request-settled':
       return log.info(fields, name)
     case 'job-skipped':
       return signal.why === 'over-budget' ? log.warn(fields, name) : log.debug(fields, name)
@@ -103,9 +108,17 @@ export function logSignal(log: Logger, signal: Signal): void {
     case 'turn-began':
       return log.debug(fields, name)
     default:
-      return type satisfies never
+      return signal satisfies never
   }
 }
+
+/** They may repeat what people wrote. */
+const unlogged: ReadonlySet<string> = new Set(['label', 'action', 'use', 'result'])
+
+const briefly = ({ id, lane, event, backend, ask, state, answeredBy }: Request) => ({
+  ...{ request: id, lane, id: event, backend, state, by: answeredBy },
+  tool: ask.kind === 'tool' ? ask.use.tool : ask.kind,
+})
 
 const timeOf = (at: unknown): unknown =>
   typeof at === 'number' && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : at

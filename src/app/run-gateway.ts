@@ -49,6 +49,7 @@ export async function runGateway({
     watchConfig(live, clock, taking.signal),
     gateway.triggers.clockSource.run(gateway.intake.accept, taking.signal),
     gateway.triggers.outbound(taking.signal),
+    gateway.requests.run(taking.signal),
     ...gateway.memoryWiring.chores.map(chore => chore(taking.signal)),
   ].map(chore => chore.catch((error: unknown) => log.error({ err: error }, 'internal error')))
 

@@ -93,9 +93,9 @@ export interface Lanes<Item> {
   stop(lane: LaneKey): boolean
   /**
    * While `work` runs, the item in this lane only waits, and another lane may use its slot; its own lane stays occupied. Null: too many
-   * items wait like this already, and `work` was not started.
+   * items wait like this already, and `work` was not started. On a person, any number of items may wait.
    */
-  lend<T>(lane: LaneKey, work: () => Promise<T>): Promise<T | null>
+  lend<T>(lane: LaneKey, work: () => Promise<T>, on?: 'agent' | 'person'): Promise<T | null>
   /** Whether any item of the lane runs or waits, other than those that let others pass. */
   isBusy(lane: LaneKey): boolean
   /** Makes the deferred items of a lane due now; resolves when the lane has nothing left to do. */

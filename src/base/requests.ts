@@ -5,9 +5,11 @@ import type { Ask, Verdict } from './tool-use.ts'
 /** `allowed` also means: the question was answered, the plan was approved. */
 export type RequestState = 'open' | 'allowed' | 'denied' | 'expired' | 'withdrawn'
 
-export interface Request {
-  readonly id: number
-  readonly at: number
+/** What is asked, as people see it: without secrets, with invisible characters made visible. */
+export type ShownAsk = AskWithoutInput<Ask>
+type AskWithoutInput<T> = T extends unknown ? Omit<T, 'id' | 'input'> : never
+
+export interface NewRequest {
   readonly lane: LaneKey
   /** Id and key of the event whose turn asks. */
   readonly event: number
@@ -20,13 +22,22 @@ export interface Request {
   readonly backend: string
   /** The working folder. */
   readonly folder: string
-  readonly ask: Ask
+  readonly ask: ShownAsk
   /** Where people are asked: the conversation, or the owner's channel. Null: only in Mission Control and on the command line. */
   readonly place: Place | null
+  /** Where the answer of the turn goes. */
+  readonly replyTo: Place | null
   /** The rule that "always" would add, such as `Bash(git status:*)`; null: there is none, and "always" is not offered. */
   readonly rule: string | null
+  /** It outlives its turn: an answer that comes later arrives as a message. */
+  readonly lasting: boolean
+}
+
+export interface Request extends NewRequest {
+  readonly id: number
+  readonly at: number
   readonly state: RequestState
-  /** Who answered, when, and with which words. */
+  /** Who answered, when, and how. */
   readonly answeredBy: string | null
   readonly answeredAt: number | null
   readonly verdict: Verdict | null
@@ -55,4 +66,35 @@ export interface RequestsAdmin {
   find(id: number): Request | null
   /** Resolves once the answer is on disk. */
   decide(id: number, decision: Decision, by: string): Promise<DecisionResult>
+}
+
+/** How a request ended. */
+export interface Settlement {
+  readonly state: Exclude<RequestState, 'open'>
+  readonly verdict: Verdict | null
+  readonly by: string | null
+  readonly always: RuleScope | null
+  /** The verdict reaches a turn that waits for it now; otherwise it waits for the turn to ask again. */
+  readonly used: boolean
+}
+
+export interface RequestStore {
+  /** Resolves once it is on disk. `digest`: of the exact input. */
+  add(request: NewRequest, digest: string): Promise<Request>
+  find(id: number): Request | null
+  /** Oldest first. */
+  open(): readonly Request[]
+  /** Newest first, before this id. */
+  all(most: number, before: number | null): readonly Request[]
+  /** Of this event and exactly this input, oldest first: open, or answered without its answer having reached a turn. */
+  pending(event: number, digest: string): readonly Request[]
+  /** The same for all inputs of the event, oldest first. */
+  pendingOf(event: number): readonly Request[]
+  /** Open ones whose event has its end, and that do not outlive it. */
+  orphans(): readonly Request[]
+  /** Resolves once it is on disk. Null: it was not open any more. */
+  settle(id: number, how: Settlement): Promise<Request | null>
+  /** The answer reaches a turn now. False: it did before. Resolves once it is on disk. */
+  use(id: number): Promise<boolean>
+  forgetBefore(at: number): Promise<void>
 }

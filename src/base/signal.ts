@@ -1,6 +1,8 @@
 // Signals: what happens in the gateway, as data. Log, metrics and activity listen; nothing depends on them.
 import type { ActionPhase, FailureReason, Usage } from './agent.ts'
 import type { LaneKey, Place } from './event.ts'
+import type { Request } from './requests.ts'
+import type { ToolResult, ToolUse } from './tool-use.ts'
 
 export type Signal =
   | {
@@ -45,7 +47,16 @@ export type Signal =
       readonly lane: LaneKey
       readonly label: string
       readonly phase: ActionPhase
+      /** The same for all phases of one use. */
+      readonly action: string
+      readonly use?: ToolUse
+      readonly result?: ToolResult
     }
+  /** An agent waits for a person's answer. What it wants to do is never logged. */
+  | { readonly type: 'request-opened'; readonly request: Request }
+  /** It has waited for a while. */
+  | { readonly type: 'request-reminder'; readonly request: Request }
+  | { readonly type: 'request-settled'; readonly request: Request }
   | { readonly type: 'turn-spoke'; readonly id: number; readonly lane: LaneKey; readonly afterMs: number }
   | {
       readonly type: 'turn-ended'

@@ -29,6 +29,7 @@ test('without any settings the defaults are used', async () => {
     models: { default: null, heartbeat: null, cron: null, subagent: null, hook: null, webhook: null },
     mcp: { servers: [], own: true },
     allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
+    askTools: ['Bash'],
     permissionMode: 'bypassPermissions',
     anthropic: { apiKey: null },
     query: { timeoutMs: 120_000, maxMs: 1_800_000 },
@@ -43,6 +44,7 @@ test('without any settings the defaults are used', async () => {
       ...{ catchupMaxAge: 86_400_000, api: 'https://slack.com/api' },
     },
     owner: { users: [] },
+    approvals: { users: [], timeout: 86_400_000, reminder: 1_800_000 },
     gate: { users: [], roles: [], channels: [], guilds: [], rateLimit: 20 },
     guest: {
       ...{ tools: ['Read', 'Glob', 'Grep', 'WebSearch'], memory: false, mcp: [], env: [] },

@@ -258,7 +258,7 @@ export function createPlaces({ atOnce, maxDepth, busy }: PlaceRules, laneIndex: 
 
 export interface Lending {
   /** Null: too many have lent their place already, and `work` was not started. */
-  lend<T>(lane: Lane | undefined, work: () => Promise<T>): Promise<T | null>
+  lend<T>(lane: Lane | undefined, work: () => Promise<T>, on?: 'agent' | 'person'): Promise<T | null>
   /** How many run without a place. */
   count(): number
   /** The item in the lane has ended. True: its place was lent, so there is none to free. */
@@ -266,7 +266,7 @@ export interface Lending {
 }
 
 interface Places {
-  /** A limit, because each of them is still a process. */
+  /** A limit on those that wait for other agents, because each of them is still a process. */
   readonly most: number
   vacate(lane: Lane): void
   /** Takes the place back even if none is free: an item that already holds a process must not wait. */
@@ -275,13 +275,14 @@ interface Places {
 
 export function createLending({ most, vacate, takeBack }: Places): Lending {
   /** An agent may wait for several things at once. */
-  const waits = new Map<Lane, { count: number }>()
+  const waits = new Map<Lane, { count: number; readonly on: 'agent' | 'person' }>()
+  const waitOnAgents = () => [...waits.values()].filter(({ on }) => on === 'agent').length
   return {
-    async lend(lane, work) {
+    async lend(lane, work, on = 'agent') {
       if (!lane?.abort) return work()
-      const mine = waits.get(lane) ?? { count: 0 }
+      const mine = waits.get(lane) ?? { count: 0, on }
       if (mine.count === 0) {
-        if (waits.size >= most) return null
+        if (on === 'agent' && waitOnAgents() >= most) return null
         waits.set(lane, mine)
         vacate(lane)
       }

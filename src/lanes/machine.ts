@@ -269,7 +269,7 @@ export async function openLanes<Item>(
       )
     },
 
-    lend: (key, work) => lending.lend(laneIndex.find(key), work),
+    lend: (key, work, on) => lending.lend(laneIndex.find(key), work, on),
 
     async wake(key) {
       const lane = laneIndex.find(key)

@@ -1,15 +1,17 @@
 // One attempt at an event by one backend: its session, its prompt, and its run from start to end.
 import { createHash } from 'node:crypto'
-import type { AgentEvent, Backend, Ended, Live, McpServer, PermissionMode, Turn, Usage } from '../base/agent.ts'
-import { type NewEvent, principalOf } from '../base/event.ts'
+import type { Backend, Ended, Live, McpServer, PermissionMode, Turn, Usage } from '../base/agent.ts'
+import { type LaneKey, type NewEvent, principalOf } from '../base/event.ts'
 import type { PastMessage } from '../base/history.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { ReceivedPrompt, Session, Sessions } from '../base/sessions.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import { failed, nothing, type UsageReport, usageOfTurn, watchRun } from './events.ts'
+import { failed, nothing, usageOfTurn, watchRun } from './events.ts'
+import { follow, type RunResult } from './follow.ts'
 import { isNoRoom } from './process.ts'
 import type { Confinement } from './profiles.ts'
+import type { Requests } from './requests.ts'
 import type { Candidate } from './route.ts'
 import { limitEnd } from './usage-limits.ts'
 
@@ -18,8 +20,8 @@ export interface AttemptParts {
   readonly clock: Clock
   readonly emit: Emit
   readonly newSessionId: () => string
-  /** Read for each run. */
-  settings(): {
+  /** Read for each run. The lists of tools are those of the owner. */
+  settings(lane: LaneKey): {
     readonly maxTurns: number
     readonly allowedTools: readonly string[]
     readonly askTools: readonly string[]
@@ -49,7 +51,10 @@ export interface AttemptParts {
     /** The session knows the conversation, except for `history`, which another backend answered. */
     resumed: boolean
     interrupted: boolean
+    /** What became of the requests of an earlier attempt; null: it had none. */
+    requests: string | null
   }): string
+  readonly requests: Pick<Requests, 'answerTo' | 'withdraw' | 'noteFor' | 'ended'>
   /** The conversation was reset after this event arrived. */
   wasReset(taken: Taken<NewEvent>): boolean
   /** Messages and answers after this event; 0: all that may be handed over. */
@@ -63,14 +68,6 @@ export interface Attempt {
   /** A tool ran. */
   readonly acted: boolean
   readonly sessionWasLost: boolean
-}
-
-interface RunResult {
-  readonly ended: Ended
-  readonly text: string
-  readonly acted: boolean
-  readonly firstWordMs: number | null
-  readonly used: UsageReport | null
 }
 
 /** If the session is lost, the attempt starts a new one, once, and hands the history over. */
@@ -112,16 +109,22 @@ export function openAttempts(parts: AttemptParts) {
       parts.systemPrompt(taken.item, backend.name, confinement),
       sessionFor(lane, backend, key, known),
     ])
-    const { silenceMs, ceilingMs, timezone: _, ...options } = parts.settings()
+    const { silenceMs, ceilingMs, timezone: _, ...options } = parts.settings(lane)
+    const tools = toolsOf(options, confinement)
     const prompt = promptFor(taken, known)
     const equipped = parts.equip(taken, backend.name)
     const { mcpServers, words } = confinement?.equip(equipped) ?? equipped
     const systemPrompt = withWords(prompted, words)
-    const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...options, ...confinement?.turn }
+    const turn: Turn = { prompt, systemPrompt, session, model, mcpServers, ...options, ...confinement?.turn, ...tools }
+    const asking = { taken, backend: backend.name, folder: turn.workingDir, ...tools }
     emit({ type: 'turn-began', id, lane, backend: backend.name, attempt, resumed: known !== null, interrupted })
     emit({ type: 'turn-asked', id, lane, backend: backend.name, model, prompt, system: systemPrompt })
     const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
-    const result = await follow(run, taken, backend.name, key, live).finally(equipped.leave)
+    const result = await follow(run, asking, live, {
+      ...{ requests: parts.requests, clock, emit, reportProblem, signal },
+      started: async id => void (parts.wasReset(taken) || (await confirm(lane, key, id))),
+      stored: () => void (parts.wasReset(taken) || sessions.receive(lane, key, receivedWith(taken))),
+    }).finally(equipped.leave)
     const usage = result.used && usageOfTurn(result.used, known ? known.totals : nothing)
     await settleSession(taken, key, known, result, usage?.totals ?? null).catch(reportProblem)
     const { ended, firstWordMs, used } = result
@@ -138,70 +141,6 @@ export function openAttempts(parts: AttemptParts) {
       usage: usage?.turn ?? null,
     })
     return result
-  }
-
-  /** Reads the events until the end and passes them on to the live view. */
-  async function follow(
-    events: AsyncIterable<AgentEvent>,
-    taken: Taken<NewEvent>,
-    backend: string,
-    key: string,
-    live: Live,
-  ): Promise<RunResult> {
-    const { id, lane } = taken
-    const began = clock.now()
-    const result = { text: '', acted: false, firstWordMs: null as number | null, used: null as UsageReport | null }
-    let thinking = false
-    const show = (thinks: boolean) => {
-      if (thinks !== thinking) live.action('Thinking', thinks ? 'started' : 'ended')
-      thinking = thinks
-    }
-    for await (const event of events) {
-      if (event.type === 'text' || event.type === 'action') show(false)
-      switch (event.type) {
-        case 'started':
-          if (event.session !== null && !parts.wasReset(taken)) await confirm(lane, key, event.session)
-          break
-        case 'stored':
-          if (!parts.wasReset(taken)) sessions.receive(lane, key, receivedWith(taken))
-          break
-        case 'thinking':
-          show(true)
-          break
-        case 'alive':
-        case 'withdrawn':
-        case 'steerable':
-          break
-        case 'asks':
-          event.answer({ allow: false, message: 'There is nobody who can be asked.' })
-          break
-        case 'trouble':
-          emit({ type: 'turn-troubled', id, lane, backend, why: event.why })
-          break
-        case 'text':
-          if (result.firstWordMs === null) {
-            result.firstWordMs = clock.now() - began
-            emit({ type: 'turn-spoke', id, lane, afterMs: result.firstWordMs })
-          }
-          result.text += event.delta
-          live.text(event.delta)
-          break
-        case 'action':
-          result.acted = true
-          emit({ type: 'turn-acted', id, lane, label: event.label, phase: event.phase })
-          live.action(event.label, event.phase)
-          break
-        case 'usage':
-          result.used = event
-          break
-        case 'ended':
-          return { ...result, ended: event }
-        default:
-          event satisfies never
-      }
-    }
-    const detail = 'the backend stopped without reporting an end'
-    return { ...result, ended: { type: 'ended', ok: false, why: 'crashed', detail } }
   }
 
   /** A failed write must not end a turn that is running. */
@@ -263,14 +202,24 @@ export function openAttempts(parts: AttemptParts) {
       history: past.filter(one => one.state === 'answered'),
       resumed: known !== null,
       interrupted: taken.interrupted,
+      requests: isFirst(taken) ? null : parts.requests.noteFor(taken.id),
     })
   }
 
   function withEnd(ended: Ended): Ended {
     if (ended.ok || ended.why !== 'rate-limited' || ended.until !== undefined) return ended
-    const until = limitEnd(ended.detail, clock.now(), parts.settings().timezone())
+    const until = limitEnd(ended.detail, clock.now(), parts.settings('').timezone())
     return until === null ? ended : { ...ended, until }
   }
+}
+
+/** The turns of guests have the tools of their profile, and nobody is asked for more. */
+function toolsOf(owners: Pick<Turn, 'allowedTools' | 'askTools'>, confinement: Confinement | null) {
+  if (confinement === null || confinement.turn.profile.principal === 'owner') {
+    const { allowedTools, askTools } = owners
+    return { allowedTools, askTools }
+  }
+  return { allowedTools: confinement.turn.allowedTools, askTools: [] }
 }
 
 /** Sessions of a profile with a home of its own are found only there. */

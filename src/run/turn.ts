@@ -64,12 +64,18 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
       const { last, before } = await ask(taken, live, signal)
       const outcome = outcomeOf(taken, last, before, signal)
       if (outcome.type !== 'done' && outcome.type !== 'failed') return outcome
+      await parts.requests.ended(taken.id).catch(reportProblem)
       // The answer does not wait for the hook, and a kill during the hook does not undo the turn.
       return { ...outcome, afterwards: () => inline('agent_stop', taken, signal) }
     } finally {
       await leave()
       await live.close()
     }
+  }
+
+  /** What it asked is withdrawn at the next start, then. */
+  function reportProblem(error: unknown): void {
+    emit({ type: 'workspace-trouble', file: 'the database', why: String(error) })
   }
 
   /** Uses up none of its attempts and retries, because nothing was run. */

@@ -116,6 +116,12 @@ export function createTestTurns(
       timezone: () => 'UTC',
       ...given.settings,
     }),
+    requests: {
+      answerTo: async () => ({ allow: false, message: 'There is nobody to ask.' }),
+      withdraw: async () => undefined,
+      noteFor: () => null,
+      ended: async () => undefined,
+    },
     confine: async () => null,
     systemPrompt: given.systemPrompt ?? (async () => 'the system prompt'),
     compose: given.compose ?? plainly,

@@ -65,8 +65,8 @@ test('prompts and tool labels never appear in the list', async () => {
     ...{ type: 'turn-asked', ...words, backend: 'claude', model: null },
     ...{ prompt: 'my secret', system: 'my secret' },
   })
-  activity.listen({ type: 'turn-acted', ...words, label: 'grep my secret', phase: 'started' })
-  activity.listen({ type: 'turn-acted', ...words, label: 'grep my secret', phase: 'ended' })
+  activity.listen({ type: 'turn-acted', action: 'use-1', ...words, label: 'grep my secret', phase: 'started' })
+  activity.listen({ type: 'turn-acted', action: 'use-1', ...words, label: 'grep my secret', phase: 'ended' })
   await activity.flush()
   expect(inFile().map(({ text }) => text)).toEqual(['a tool is used (l)'])
   expect(readFileSync(path, 'utf8')).not.toContain('secret')

@@ -225,6 +225,12 @@ function worded(signal: Signal): string | null {
     case 'turn-acted':
       if (signal.phase === 'ended') return null
       return `${signal.phase === 'failed' ? 'a tool failed' : 'a tool is used'} (${signal.lane})`
+    case 'request-opened':
+      return `${signal.request.backend} asks for permission (${signal.request.lane})`
+    case 'request-reminder':
+      return `a request for permission is still open (${signal.request.lane})`
+    case 'request-settled':
+      return `a request for permission was ${signal.request.state} (${signal.request.lane})`
     // Covered by the end of the turn, or only for the timeline.
     case 'turn-spoke':
     case 'turn-asked':

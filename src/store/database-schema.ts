@@ -238,6 +238,23 @@ export const migrations: readonly string[] = [
    ) STRICT, WITHOUT ROWID;
    CREATE TABLE gateway (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL) STRICT;
    INSERT INTO gateway VALUES (1, lower(hex(randomblob(4))));`,
+  // What agents have asked people. `used`: the answer has reached a turn.
+  `CREATE TABLE requests (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     at INTEGER NOT NULL,
+     lane TEXT NOT NULL,
+     event INTEGER NOT NULL,
+     digest TEXT NOT NULL,
+     body TEXT NOT NULL,
+     state TEXT NOT NULL DEFAULT 'open',
+     used INTEGER NOT NULL DEFAULT 0,
+     verdict TEXT,
+     answered_by TEXT,
+     answered_at INTEGER,
+     always TEXT
+   ) STRICT;
+   CREATE INDEX requests_open ON requests (id) WHERE state = 'open';
+   CREATE INDEX requests_of_event ON requests (event, digest);`,
 ]
 
 export const schemaVersion = migrations.length

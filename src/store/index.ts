@@ -21,6 +21,7 @@ export { unified } from './merge.ts'
 export { createPairing } from './pairing.ts'
 export { createQueueStore } from './queue-store.ts'
 export { createBrain, createContent, createTasks } from './record-files.ts'
+export { createRequestStore } from './requests.ts'
 export { openMemorySearch } from './search.ts'
 export {
   type ConversationSettings,

@@ -71,8 +71,8 @@ test('an event has its steps, its deliveries, the exact prompt and its usage', a
   emit({ type: 'turn-began', id, lane, backend: 'claude', attempt: 1, resumed: false, interrupted: false })
   emit(asked(id, 'hello'))
   emit({ type: 'turn-spoke', id, lane, afterMs: 420 })
-  emit({ type: 'turn-acted', id, lane, label: 'Read memory.md', phase: 'started' })
-  emit({ type: 'turn-acted', id, lane, label: 'Read memory.md', phase: 'failed' })
+  emit({ type: 'turn-acted', action: 'use-1', id, lane, label: 'Read memory.md', phase: 'started' })
+  emit({ type: 'turn-acted', action: 'use-1', id, lane, label: 'Read memory.md', phase: 'failed' })
   expect(timeline.view(id)).toMatchObject({ state: 'running', answer: null, usage: null, endedAt: null })
   emit(ended(id))
   now += 10
@@ -119,7 +119,7 @@ test('hooks of an event have separate steps; prompt, attempts and usage are thos
     const signals: Signal[] = [
       { type: 'turn-began', id, lane, backend: 'claude', attempt: 1, resumed: false, interrupted: false },
       { ...asked(id, prompt), lane } as Signal,
-      { type: 'turn-acted', id, lane, label: 'Read', phase: 'started' },
+      { type: 'turn-acted', action: 'use-1', id, lane, label: 'Read', phase: 'started' },
       { ...ended(id), lane } as Signal,
     ]
     for (const signal of signals) for (const listener of [timeline, usage]) listener.listen(signal)
@@ -191,7 +191,7 @@ test('an agent that uses tools without end does not fill the disk', async () => 
   const { id } = await put('hello')
   const timeline = createTimeline(db, clock)
   for (let i = 0; i < 5000; i++)
-    timeline.listen({ type: 'turn-acted', id, lane, label: 'x'.repeat(1000), phase: 'started' })
+    timeline.listen({ type: 'turn-acted', action: 'use-1', id, lane, label: 'x'.repeat(1000), phase: 'started' })
   const steps = timeline.view(id)?.steps ?? []
   expect(steps).toHaveLength(1001)
   expect(steps.at(-1)?.detail).toHaveLength(300)

@@ -4,6 +4,7 @@ import type { EventView, Step } from '../base/activity.ts'
 import type { Usage } from '../base/agent.ts'
 import { type Delivery, eventOfDelivery, eventOfInterim } from '../base/chat.ts'
 import { hookOf, type LaneKey, type NewEvent, placeName, principalOf, textOf } from '../base/event.ts'
+import type { Request } from '../base/requests.ts'
 import { excerpt } from '../base/scrub.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
@@ -168,6 +169,10 @@ export function createTimeline(db: Database, clock: Clock): Timeline {
         case 'turn-acted':
           if (isTooMuch(signal.id)) return
           return noteOf(signal, signal.phase === 'started' ? 'tool' : `tool ${signal.phase}`, signal.label)
+        case 'request-opened':
+          return note(signal.request.event, 'asked', subjectOf(signal.request))
+        case 'request-settled':
+          return note(signal.request.event, signal.request.state, subjectOf(signal.request))
         case 'turn-ended': {
           toolsSeen.delete(signal.id)
           const { backend, ms, ok, why } = signal
@@ -267,3 +272,7 @@ function usageOf(row: Record<string, unknown> | undefined): Usage | null {
     costUsd: row.cost === null ? null : Number(row.cost),
   }
 }
+
+/** What was asked for, and by whom it was answered. */
+const subjectOf = ({ ask, answeredBy }: Request): string =>
+  `${ask.kind === 'tool' ? ask.use.tool : ask.kind}${answeredBy === null ? '' : `, by ${answeredBy}`}`

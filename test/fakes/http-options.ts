@@ -54,6 +54,7 @@ export function fakeAdmin(): AdminApi {
   return {
     ...{ mission: fakeMission(), pairing: noPairing, jobs, sessions, memory },
     subagents: { list: async () => [], stop: async () => false },
+    requests: { list: () => [], find: () => null, decide: async () => ({ type: 'unknown' }) },
     records: { brain: noRecords(), tasks: noRecords(), content: noRecords() },
     ...{ files: fakeFiles({}).files, skills: fakeSkills },
     settings: async () => ({

@@ -89,7 +89,7 @@ export function sampleTurn(config: Extract<Loaded, { ok: true }>['config']): Tur
     model: config.agent.model,
     maxTurns: config.agent.maxTurns,
     allowedTools: config.allowedTools,
-    askTools: [],
+    askTools: config.askTools,
     permissionMode: config.permissionMode,
     mcpServers: config.mcp.servers,
     workingDir: config.configDir,

@@ -14,6 +14,7 @@ import {
   createMirrorFile,
   createPairing,
   createQueueStore,
+  createRequestStore,
   createSubAgentStore,
   createUploadStore,
   createUsage,
@@ -51,6 +52,7 @@ export function createStores({ live, db, clock, emit }: StoresParts) {
   const descents = createDescentStore(db, clock)
   const uploadStore = createUploadStore(db, clock)
   const boots = createBootStore(db, clock)
+  const requests = createRequestStore(db, clock)
   const pairing = createPairing(db, clock, below => randomInt(below))
 
   return {
@@ -66,6 +68,7 @@ export function createStores({ live, db, clock, emit }: StoresParts) {
       descents,
       boots,
       uploadStore,
+      requests,
       pairing,
     },
     async forgetOld(signal: AbortSignal) {
@@ -73,6 +76,7 @@ export function createStores({ live, db, clock, emit }: StoresParts) {
       await store.forgetBefore(cutoff)
       await descents.forgetBefore(Math.min(cutoff, clock.now() - day))
       await chatStates.forgetBefore(cutoff)
+      await requests.forgetBefore(cutoff)
       await usage.forgetBefore(Math.min(cutoff, clock.now() - usageDays * day))
       return queueStore.forgetBefore(cutoff, signal)
     },

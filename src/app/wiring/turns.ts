@@ -25,6 +25,7 @@ import {
   createTurns,
   hasRoomForTurn,
   type openSubAgents,
+  type Requests,
   type Route,
   toolAccessOf,
   withWords,
@@ -57,6 +58,7 @@ export interface TurnWiringParts {
   readonly equipment: ReturnType<typeof createToolWiring>['equipment']
   readonly subagents: Pick<ReturnType<typeof openSubAgents>, 'live'>
   readonly hook: Triggers['hook']
+  readonly requests: Requests
   readonly followUpsOf: ReturnType<typeof createReplies>['followUpsOf']
 }
 
@@ -95,11 +97,11 @@ export function createTurnWiring(parts: TurnWiringParts) {
     emit,
     newSessionId: randomUUID,
     settings: () => {
-      const { agent, allowedTools, permissionMode, query } = live.current()
+      const { agent, allowedTools, askTools, permissionMode, query } = live.current()
       return {
         maxTurns: agent.maxTurns,
         allowedTools,
-        askTools: [],
+        askTools,
         permissionMode,
         workingDir: configDir,
         silenceMs: query.timeoutMs,
@@ -110,9 +112,10 @@ export function createTurnWiring(parts: TurnWiringParts) {
     systemPrompt,
     confine: parts.walls.profiles.of,
     equip: equipment.equip,
+    requests: parts.requests,
     hook: parts.hook,
     guardTurn: taken => fileGuard.guardTurn(taken, !isOwners(taken) && guestsAreBoxed()),
-    compose: ({ event, earlier, received, history: messages, resumed, interrupted }) => {
+    compose: ({ event, earlier, received, history: messages, resumed, interrupted, requests }) => {
       const mark = markOf(randomBytes(10).toString('hex'))
       return composePrompt({
         text: received === 'all' ? '' : wordsOf(event, mark),
@@ -120,7 +123,7 @@ export function createTurnWiring(parts: TurnWiringParts) {
         time: timeLine(clock.now(), live.wall),
         collected: earlier.map(one => wordsOf(one, mark)),
         interrupted,
-        note: fileGuard.noteFor(event.lane),
+        note: [fileGuard.noteFor(event.lane), requests].filter(one => one !== null).join('\n\n') || null,
         history:
           messages.length === 0
             ? ''

@@ -128,12 +128,21 @@ export const agent = block(
       default: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
       description: 'The only tools the agent may use.',
     }),
+    ask_tools: option({
+      live: true,
+      env: 'ASK_TOOLS',
+      kind: toolList,
+      default: ['Bash'],
+      description:
+        "Tools that the agent may use in the owner's turns after asking for each use, in addition to allowed_tools. Guests are never offered these.",
+    }),
     permission_mode: option({
       live: true,
       env: 'PERMISSION_MODE',
       kind: oneOf(permissionModes),
       default: 'bypassPermissions',
-      description: 'When the backend asks for permission before it uses a tool.',
+      description:
+        'What the agent asks for: bypassPermissions asks for ask_tools only; acceptEdits for everything but reading and editing files; default for everything but reading; plan changes nothing before you have approved its plan.',
     }),
     'anthropic.api_key': optional({
       env: 'ANTHROPIC_API_KEY',

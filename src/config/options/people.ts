@@ -1,5 +1,5 @@
 // Options about people: who may talk to the agent, and how much may be spent.
-import { amounts, idList, money, wholeNumber } from '../kinds.ts'
+import { age, amounts, idList, money, wholeNumber } from '../kinds.ts'
 import { block, option, optional } from './option.ts'
 
 export const access = block({
@@ -10,6 +10,28 @@ export const access = block({
     default: [],
     description:
       'User ids of the owners of this gateway, such as telegram:1234; ids without a chat are of Discord. Owners may do everything and have no limits.',
+  }),
+  'approvals.users': option({
+    live: true,
+    env: 'APPROVERS',
+    kind: idList,
+    default: [],
+    description:
+      'User ids of people who may answer requests for permission besides the owners. They cannot add rules that allow something for always.',
+  }),
+  'approvals.timeout': option({
+    live: true,
+    env: 'APPROVAL_TIMEOUT',
+    kind: age(30 * 86_400_000),
+    default: 86_400_000,
+    description: 'A request for permission that nobody has answered after this time is denied.',
+  }),
+  'approvals.reminder': option({
+    live: true,
+    env: 'APPROVAL_REMINDER',
+    kind: age(30 * 86_400_000),
+    default: 1_800_000,
+    description: 'A request for permission that nobody has answered after this time is shown once more.',
   }),
   'gate.users': option({
     live: true,

@@ -1,6 +1,7 @@
 // The request bodies of the owner's admin API. Loaded with the first such request.
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
+import { ruleScopes } from '../../base/requests.ts'
 import { readJson } from './body.ts'
 
 const text = (most: number) =>
@@ -65,6 +66,24 @@ const memoryOrder = v.pipe(
   onlyOneOf(['sync', 'undo', 'approve', 'deny']),
 )
 
+const decision = v.variant(
+  'allow',
+  [
+    v.strictObject({
+      id,
+      allow: v.literal(true),
+      always: v.exactOptional(v.picklist(ruleScopes, `must be one of ${ruleScopes.join(', ')}`)),
+      answers: v.exactOptional(v.record(v.string(), text(10_000), 'must be an object of answers by their questions')),
+    }),
+    v.strictObject({
+      id,
+      allow: v.literal(false),
+      message: v.exactOptional(v.pipe(v.string('must be a string'), v.maxLength(10_000, 'is too long'))),
+    }),
+  ],
+  'must be true or false',
+)
+
 const settings = v.object({
   set: v.record(v.string(), v.unknown(), 'must be an object of values by their keys'),
 })
@@ -89,6 +108,14 @@ export const readClear = (request: IncomingMessage, limit: number) =>
 
 export const readMemoryOrder = (request: IncomingMessage, limit: number) =>
   readJson(request, limit, memoryOrder, '{"sync":true}, {"undo":ID or null}, {"approve":ID} or {"deny":ID}')
+
+export const readDecision = (request: IncomingMessage, limit: number) =>
+  readJson(
+    request,
+    limit,
+    decision,
+    '{"id":ID,"allow":true}, with "always":"conversation", "project" or "everywhere", or {"id":ID,"allow":false,"message":"why"}',
+  )
 
 export const readStop = (request: IncomingMessage, limit: number) => readJson(request, limit, stop, '{"stop":"ID"}')
 

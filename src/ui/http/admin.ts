@@ -1,13 +1,16 @@
 // The owner's admin API: jobs, sessions, memory, sub-agents.
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
+import type { RequestState, RequestsAdmin } from '../../base/requests.ts'
 import type { AdminApi, HttpLimits } from './options.ts'
 import { type Exchange, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
 
 type Routes = Readonly<Record<string, Route | readonly Route[]>>
 
+type AdminParts = Pick<AdminApi, 'jobs' | 'sessions' | 'memory' | 'subagents' | 'requests'>
+
 export const adminRoutes = (
-  { jobs, sessions, memory, subagents }: Pick<AdminApi, 'jobs' | 'sessions' | 'memory' | 'subagents'>,
+  { jobs, sessions, memory, subagents, requests }: AdminParts,
   { bodyBytes }: HttpLimits,
 ): Routes => ({
   '/api/jobs': [
@@ -43,6 +46,7 @@ export const adminRoutes = (
     }),
   ],
   ...memoryRoutes(memory, bodyBytes),
+  ...requestRoutes(requests, bodyBytes),
   '/api/agents': [
     get(async () => ({ agents: await subagents.list() })),
     post(async exchange => {
@@ -89,6 +93,52 @@ const memoryRoutes = (memory: MemorySearch & MemoryLog, bodyBytes: number): Rout
     },
   },
 })
+
+/** Only the owner has the token. */
+const requestRoutes = (requests: RequestsAdmin, bodyBytes: number): Routes => ({
+  '/api/requests': [
+    {
+      method: 'GET',
+      access: 'token',
+      async answer(exchange) {
+        const [which, before] = ['state', 'before'].map(name => exchange.url.searchParams.get(name))
+        if (which !== null && which !== 'open' && which !== 'all')
+          return replyError(exchange, 400, '"state" must be "open" or "all".')
+        if (before && !/^\d{1,15}$/.test(before))
+          return replyError(exchange, 400, '"before" must be the id of a request.')
+        replyJson(exchange, 200, { requests: requests.list(which ?? 'open', before ? Number(before) : undefined) })
+      },
+    },
+    post(async exchange => {
+      const { readDecision } = await bodies()
+      const body = await readDecision(exchange.request, bodyBytes)
+      if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
+      const { id, ...given } = body.value
+      const decision = given.allow ? given : ({ allow: false, message: given.message ?? '' } as const)
+      const result = await requests.decide(id, decision, 'owner')
+      switch (result.type) {
+        case 'answered':
+          return replyJson(exchange, 200, { ok: true, request: result.request })
+        case 'late':
+          return replyJson(exchange, 409, { ok: false, why: lateWords[result.request.state], request: result.request })
+        case 'unknown':
+          return replyError(exchange, 404, `There is no request ${id}.`)
+        case 'refused':
+          return replyError(exchange, 400, result.why)
+        default:
+          return result satisfies never
+      }
+    }),
+  ],
+})
+
+const lateWords: Readonly<Record<RequestState, string>> = {
+  open: 'It could not be answered; try again.',
+  allowed: 'It has been allowed already.',
+  denied: 'It has been denied already.',
+  expired: 'It has expired: nobody answered in time.',
+  withdrawn: 'It is not needed any more.',
+}
 
 const bodies = () => import('./admin-bodies.ts')
 

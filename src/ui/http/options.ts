@@ -10,6 +10,7 @@ import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingAdmin } from '../../base/pairing.ts'
 import type { BoardTask, ContentItem, Fact, Records } from '../../base/records.ts'
+import type { RequestsAdmin } from '../../base/requests.ts'
 import type { SessionsAdmin } from '../../base/sessions.ts'
 import type { SettingsAdmin } from '../../base/settings.ts'
 import type { Connected, MessageReply, NewMessage, Socket } from '../../base/socket.ts'
@@ -69,6 +70,7 @@ export interface AdminApi {
   readonly sessions: SessionsAdmin
   readonly memory: MemorySearch & MemoryLog
   readonly subagents: Pick<SubAgents, 'list' | 'stop'>
+  readonly requests: RequestsAdmin
   readonly records: OwnersRecords
   readonly files: OwnFiles
   readonly skills: SkillsAdmin
