@@ -31,7 +31,9 @@ export interface ToolResult {
   readonly exit: number | null
 }
 
+/** @public */
 export const longestWork = 64_000
+/** @public */
 export const longestOutput = 16_000
 
 /** What a backend needs somebody's answer for. It does nothing of it before the answer. */
