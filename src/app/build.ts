@@ -42,7 +42,7 @@ import { createRequestsWiring } from './wiring/requests.ts'
 import { createStores } from './wiring/stores.ts'
 import { createTriggers } from './wiring/triggers.ts'
 import { createToolWiring, createTurnWiring } from './wiring/turns.ts'
-import type { Walls } from './wiring/walls.ts'
+import { showsMemoryToGuests, type Walls } from './wiring/walls.ts'
 
 export interface BuildParts {
   readonly live: LiveConfig
@@ -179,7 +179,7 @@ export async function buildGateway(parts: BuildParts) {
       objection: place => placeObjection(live.current(), place),
     },
     jobs: triggers.jobs,
-    memory: memoryWiring.memory,
+    memory: { ...memoryWiring.memory, isOpenToGuests: () => showsMemoryToGuests(live.current()) },
     facts: memoryWiring.brain,
     tasks: memoryWiring.tasks,
     content: memoryWiring.content,

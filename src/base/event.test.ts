@@ -1,7 +1,7 @@
 // Places as people write them, and whose words a turn runs on.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type NewEvent, placeName, principalOf, readPlace } from './event.ts'
+import { type NewEvent, placeName, principalOf, principalOfAll, readPlace } from './event.ts'
 
 test('a place names its chat, or belongs to the first that is on', () => {
   const chats = ['discord', 'webchat'] as const
@@ -35,4 +35,19 @@ test('people with the same id in two chats are two people', () => {
 test('the owner at the gateway itself needs no chat', () => {
   const { sender: _, ...event } = from('webchat')
   expect(principalOf(event).person).toBe('1234')
+})
+
+test('what several guests say together is said by none of them alone', () => {
+  const by = (user: string): NewEvent => ({
+    ...from('discord'),
+    key: user,
+    sender: { ...from('discord').sender!, user },
+  })
+  const [ada, bob] = [by('1'), by('2')]
+  expect(principalOfAll([ada, bob])).toEqual({ owner: false, person: 'discord:1 and discord:2', origin: '2' })
+  expect(principalOfAll([bob, ada]).person).toBe('discord:1 and discord:2')
+  expect(principalOfAll([ada, ada]).person).toBe('discord:1')
+  const { what } = ada
+  const owner: NewEvent = { ...ada, what: { ...what, author: { id: '1', name: 'x', owner: true } } as NewEvent['what'] }
+  expect(principalOfAll([bob, owner])).toMatchObject({ owner: false, person: 'discord:2' })
 })

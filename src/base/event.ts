@@ -174,10 +174,21 @@ export function principalOf({ what, key: origin, principal, sender }: NewEvent):
   }
 }
 
-/** When messages are batched, the turn gets the lowest permissions among them. */
+/**
+ * When messages are batched, the turn gets the lowest permissions among them. Words of several guests are nobody's alone: they must not
+ * reach what belongs to one of them.
+ */
 export function principalOfAll(events: readonly NewEvent[]): Principal {
   const all = events.map(principalOf)
-  return all.findLast(one => !one.owner) ?? all.at(-1) ?? { owner: false, person: null, origin: '' }
+  const guests = all.filter(one => !one.owner)
+  const last = guests.at(-1) ?? all.at(-1) ?? { owner: false, person: null, origin: '' }
+  return guests.length < 2 ? last : { ...last, person: personOfAll(guests.map(({ person }) => person)) }
+}
+
+/** One name for several people, the same whenever it is the same people. */
+export function personOfAll(persons: Iterable<string | null>): string | null {
+  const [first = null, ...others] = [...new Set(persons)].sort()
+  return others.length === 0 ? first : [first, ...others].map(one => one ?? 'somebody').join(' and ')
 }
 
 /** The text of the request, as received. */

@@ -17,8 +17,11 @@ test('different people have different folders, one below guests/, also where cas
   expect(guestFolder('l', ['x'.repeat(500)])).not.toBe(guestFolder('l', ['x'.repeat(501)]))
 })
 
-test('several people together, and nobody in particular, have the folder of their lane', () => {
-  expect(guestFolder('l', ['a', 'b'])).toBe('guests/_lane.l')
+test('several people together have a folder of their own, and nobody in particular that of the lane', () => {
+  const both = guestFolder('l', ['a', 'b'])
+  expect([guestFolder('l', ['a']), guestFolder('l', ['b'])]).not.toContain(both)
+  expect(guestFolder('elsewhere', ['b', 'a', 'b'])).toBe(both)
+  expect(guestFolder('l', [null, 'a'])).not.toBe(guestFolder('l', ['a']))
   expect(guestFolder('webhook:x', [null])).toBe('guests/_lane.webhook_3a_x')
   expect(guestFolder('l', ['a', 'a'])).toBe('guests/a')
   for (const id of ['_lane.l', '_lane', 'lane.l']) expect(guestFolder('l', [id])).not.toBe('guests/_lane.l')

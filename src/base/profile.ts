@@ -1,5 +1,5 @@
 // What a turn may touch, decided by whose words it runs on.
-import { type LaneKey, type NewEvent, principalOf } from './event.ts'
+import { type LaneKey, type NewEvent, personOfAll, principalOf } from './event.ts'
 
 export const walls = ['bwrap', 'flags', 'none'] as const
 /** What holds a profile: the operating system, the flags of the CLI, or nothing. */
@@ -39,12 +39,11 @@ export const isConfined = (profile: Profile | undefined): boolean =>
 // The folder of the workspace that belongs to one guest: what their turns make is there, and only files from there are sent to them.
 
 /**
- * Relative to the workspace. Different people never share one, also on file systems that ignore case. Several guests who are answered together,
- * and turns on nobody's words, such as those of webhooks, have a folder for their lane.
+ * Relative to the workspace. Different people never share one, also on file systems that ignore case. Several guests who are answered together
+ * have another one, and turns on nobody's words, such as those of webhooks, have one for their lane.
  */
 export function guestFolder(lane: LaneKey, persons: Iterable<string | null>): string {
-  const [only = null, ...others] = new Set(persons)
-  return `guests/${only !== null && only !== '' && others.length === 0 ? encoded(only) : `_lane.${encoded(lane)}`}`
+  return `guests/${encoded(personOfAll(persons) || '') || `_lane.${encoded(lane)}`}`
 }
 
 /** The folder of a turn that answers these events; null: it is the owner's. */

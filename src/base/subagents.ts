@@ -34,6 +34,10 @@ export interface SubAgent {
   readonly progress: string
 }
 
+/** Guests know only of sub-agents that work for themselves, also where the owner and other guests write in the same conversation. */
+export const maySee = ({ owner, person }: Pick<Principal, 'owner' | 'person'>, { principal }: SubAgent): boolean =>
+  owner || (!principal.owner && principal.person === person)
+
 export interface NewSubAgent {
   readonly name: string | null
   readonly instruction: string

@@ -59,6 +59,18 @@ test('a long list is cut, and says so', async () => {
   expect([lines.length, lines.at(-1)]).toEqual([21, '… and 10 older ones.'])
 })
 
+test('guests see only what works for them, also in a conversation with the owner and other guests', async () => {
+  const principal = (person: string) => ({ principal: { owner: false, person, origin: 'k' } })
+  const { say } = setup([
+    ...[agent(), agent({ id: 'bobs', name: 'mine', ...principal('g') })],
+    ...[agent({ id: 'eves', name: 'hers', ...principal('e') })],
+    agent({ id: 'away', name: 'elsewhere', root: 'discord:dm', ...principal('g') }),
+  ])
+  expect(await say('', guest)).toBe('- **mine** (`bobs`): working for 3 min: Reading notes.md')
+  for (const id of ['k3f9', 'eves', 'away']) expect(await say(`show ${id}`, guest)).toContain('There is no sub-agent')
+  expect(await say('show bobs', guest)).toContain('mine')
+})
+
 test('guests see only their conversation; the owner sees all, but no text from other conversations', async () => {
   const { say } = setup([agent({ id: 'dm11', name: 'secret plan', root: 'discord:dm' }), agent()])
   expect(await say('', guest)).not.toContain('dm11')
@@ -74,7 +86,7 @@ test('show prints the task and its progress or result', async () => {
     '**scout** (`k3f9`): working for 3 min\n\n**Task**\nLook around.\n\n**Right now**\nReading\nnotes.md',
   )
   const over = agent({ state: 'failed', endedAt: minute, progress: 'It burnt.', depth: 2, parent: 'agent:aaaa' })
-  const answer = await setup([over]).say('show k3f9', guest)
+  const answer = await setup([over]).say('show k3f9')
   expect(answer).toContain('failed 2 min ago, started by agent:aaaa')
   expect(answer).toContain('**Result**\nIt burnt.')
 })

@@ -1,7 +1,7 @@
 // The `/subagents` command: lists, shows, stops and starts sub-agents.
 
 import { excerpt } from '../base/scrub.ts'
-import type { SubAgent, SubAgents } from '../base/subagents.ts'
+import { maySee, type SubAgent, type SubAgents } from '../base/subagents.ts'
 import type { CommandRequest, CommandRow } from './command.ts'
 
 export interface SubAgentsParts {
@@ -23,7 +23,9 @@ async function run(parts: SubAgentsParts, request: CommandRequest): Promise<stri
   const { author, lane, rest } = request
   const [, word = '', given = ''] = /^(\S+)\s*([\s\S]*)$/.exec(rest) ?? []
   const verb = word.toLowerCase()
-  if (verb === '') return listOf(await subagents.list(author.owner ? undefined : lane), lane, now())
+  const isVisible = (agent: SubAgent) =>
+    maySee({ owner: author.owner, person: author.id }, agent) && (author.owner || agent.root === lane)
+  if (verb === '') return listOf((await subagents.list(author.owner ? undefined : lane)).filter(isVisible), lane, now())
   if ((verb === 'stop' || verb === 'new') && !author.owner)
     return `/subagents ${verb} is for the owner of this gateway.`
   if (verb === 'new') return start(parts, request, given)
@@ -31,9 +33,8 @@ async function run(parts: SubAgentsParts, request: CommandRequest): Promise<stri
   const id = given.trim().toLowerCase()
   if (id === '') return usage
   const agent = await subagents.find(id)
-  // Guests must not even learn that a sub-agent of another conversation exists.
-  if (!agent || (!author.owner && agent.root !== lane))
-    return `There is no sub-agent "${excerpt(given, 20)}". /subagents lists them.`
+  // Guests must not even learn that it exists.
+  if (!agent || !isVisible(agent)) return `There is no sub-agent "${excerpt(given, 20)}". /subagents lists them.`
   if (verb === 'show') return details(agent, now())
   return (await subagents.stop(id))
     ? `Stopped ${title(agent)}, and the sub-agents it had started.`

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { NewEvent } from '../base/event.ts'
+import { type NewEvent, principalOfAll } from '../base/event.ts'
 import { codex } from './backends/codex.ts'
 import { modelProviders } from './backends/codex-settings.ts'
 import { prepareHome } from './box-home.ts'
@@ -82,7 +82,13 @@ test('guests and webhooks have a folder and a home each, and a batch gets the lo
   expect(await nameOf(message('ada'), message('me', true))).toBe('ada')
   expect(await nameOf(webhook('ci'))).toBe('_lane.webhook_3a_ci')
   const both = await nameOf(message('ada'), message('bob'))
-  expect(both).toMatch(/^_lane\./)
+  expect(both).toBe('ada_20_and_20_bob')
+  // What the batch starts stays with all of them.
+  const principal = principalOfAll([message('ada'), message('bob')])
+  const task: NewEvent['what'] = {
+    ...{ kind: 'assignment', agent: 'x', name: 'x', instruction: 'y', depth: 1, reportTo: { lane: 'l', place: null } },
+  }
+  expect(await nameOf({ ...message('bob'), what: task, principal })).toBe(both)
   const { profile, workingDir } = (await open().of(taken(message('ada')), 'claude'))!.turn
   expect(workingDir).toBe(join(workspace, 'guests', 'ada'))
   expect(profile).toMatchObject({ home: join(workspace, '.aetheel/homes/ada'), writable: [], principal: 'guest' })

@@ -42,7 +42,7 @@ function records<One extends { readonly id: string }>(): Records<One> {
   }
 }
 
-function rig() {
+function rig({ open = false } = {}) {
   const said: { key: string; place: Place; text: string; files: readonly string[] }[] = []
   const added: NewJob[] = []
   const spawned: { wanted: NewSubAgent; parent: Parent; key: string }[] = []
@@ -66,7 +66,7 @@ function rig() {
       name === 'mail' ? { ok: true, job: job(name) } : { ok: false, why: 'There is no such job.' },
     run: async name => ({ ok: true, job: job(name) }),
   }
-  const agentOf = (id: string, parent: string): SubAgent => ({
+  const agentOf = (id: string, parent: string, person: string | null = null): SubAgent => ({
     ...{
       id,
       name: `agent-${id}`,
@@ -78,9 +78,13 @@ function rig() {
       model: null,
       state: 'working',
     },
-    ...{ principal: { owner: true, person: null, origin: 'k' }, at: 0, endedAt: null, progress: 'reading' },
+    ...{ principal: { owner: person === null, person, origin: 'k' }, at: 0, endedAt: null, progress: 'reading' },
   })
-  const all = [agentOf('a1', 'discord:1'), agentOf('a2', 'discord:2')]
+  const all = [
+    ...[agentOf('a1', 'discord:1', 'eve'), agentOf('a2', 'discord:2')],
+    // In the same conversation, for the owner and for another guest.
+    ...[agentOf('a4', 'discord:1'), agentOf('a5', 'discord:1', 'bob')],
+  ]
   const agents: SubAgents = {
     async spawn(wanted, parent, key) {
       spawned.push({ wanted, parent, key })
@@ -127,11 +131,14 @@ function rig() {
         search: async (_, most) =>
           [
             { source: 'conversations/discord/2026.md', title: 'Ada', snippet: 'a **secret**', at: 0 },
+            { source: 'notes/plan.md', title: 'notes/plan.md', snippet: 'a **secret** plan', at: 0 },
             { source: 'memory.md', title: 'memory.md', snippet: 'likes **tea**', at: 0 },
+            { source: 'brain', title: 'fact', snippet: 'the car is **red**', at: 0 },
           ].slice(0, most),
-        remember: async (_, { principal }) => ({
+        isOpenToGuests: () => open,
+        remember: async (text, { principal }) => ({
           ok: true,
-          text: principal.owner ? 'Remembered.' : 'It waits for the owner.',
+          text: text === 'known' ? 'That is there already.' : principal.owner ? 'Remembered.' : 'It waits (change 7).',
         }),
         forget: async () => ({ ok: false, text: 'It is not there.' }),
       },
@@ -233,14 +240,31 @@ test('a job is scheduled for this conversation and reported with its schedule an
   expect(added).toHaveLength(2)
 })
 
-test('what a guest wants remembered waits, and guests cannot search other people’s conversations', async () => {
+test('a guest finds facts, and memory.md only if the owner wants that; never notes or conversations', async () => {
+  const found = async (open: boolean, owner: boolean) =>
+    (await rig({ open }).turn(owner)('memory_search', { query: 'x' })).text
+  expect(await found(false, true)).toMatch(/secret[\s\S]*plan[\s\S]*tea[\s\S]*red/)
+  expect(await found(false, false)).toBe('- brain (fact): the car is **red**')
+  expect(await found(true, false)).toBe('- memory.md: likes **tea**\n- brain (fact): the car is **red**')
+})
+
+test('what a guest wants remembered waits, tells nothing about memory.md, and is limited', async () => {
   const { turn } = rig()
   const [owner, guest] = [turn(true), turn(false)]
   expect((await owner('remember', { text: 'tea' })).text).toBe('Remembered.')
-  expect((await guest('remember', { text: 'tea' })).text).toMatch(/waits for the owner/)
   expect(await owner('forget', { text: 'x' })).toEqual({ ok: false, text: 'It is not there.' })
-  expect((await owner('memory_search', { query: 'x' })).text).toMatch(/secret/)
-  expect((await guest('memory_search', { query: 'x', limit: 1 })).text).toBe('- memory.md: likes **tea**')
+  const answers = [await guest('remember', { text: 'tea' }), await guest('remember', { text: 'known' })]
+  expect(new Set(answers.map(({ text }) => text))).toEqual(new Set(["This waits for your owner's approval."]))
+  expect((await guest('forget', { text: 'x' })).text).toMatch(/do not see memory\.md/)
+  const told = rig({ open: true }).turn(false)
+  expect((await told('remember', { text: 'known' })).text).toBe('That is there already.')
+  expect((await told('forget', { text: 'x' })).text).toBe('It is not there.')
+  for (let i = 0; i < 30; i++) await guest('remember', { text: `fact ${i}` })
+  expect(await guest('remember', { text: 'one more' })).toMatchObject({
+    ok: false,
+    text: expect.stringMatching(/^Enough/),
+  })
+  expect((await owner('remember', { text: 'tea' })).ok).toBe(true)
 })
 
 test('facts and tasks are added, found, changed and removed by the owner; guests can read them', async () => {
@@ -312,15 +336,18 @@ test('content items are added, listed, changed and removed by the owner; guests 
   expect((await owner('content_list')).text).toBe('- r2 (used, video): A film')
 })
 
-test('a guest sees, asks and stops the sub-agents of their own conversation, and shares channels with no one else', async () => {
+test('a guest sees, asks and stops only their own sub-agents, and shares channels with no one else', async () => {
   const { turn, spawned, posts, stopped } = rig()
   const [owner, guest] = [turn(true), turn(false)]
   await guest('spawn_agent', { task: 'look' })
   expect(spawned[0]).toMatchObject({ parent: { lane: 'discord:1', principal: { owner: false, person: 'eve' } } })
   expect((await guest('list_agents')).text).toBe('- a1 agent-a1: working; reading')
   expect((await owner('list_agents')).text).toMatch(/a2/)
-  expect((await guest('stop_agent', { agent: 'a2' })).ok).toBe(false)
-  expect((await guest('ask_agent', { agent: 'agent-a2', question: 'well?' })).ok).toBe(false)
+  for (const agent of ['a2', 'agent-a2', 'a4', 'agent-a5']) {
+    expect((await guest('stop_agent', { agent })).ok).toBe(false)
+    expect((await guest('ask_agent', { agent, question: 'well?' })).ok).toBe(false)
+  }
+  expect((await guest('ask_agent', { agent: 'a1', question: 'well?' })).ok).toBe(true)
   expect((await owner('ask_agent', { agent: 'agent-a2', question: 'well?' })).ok).toBe(true)
   expect((await owner('stop_agent', { agent: 'a2' })).ok).toBe(true)
   expect(stopped).toEqual(['a2'])

@@ -37,7 +37,7 @@ export const createTools = ({
 }: ToolPorts): readonly Tool[] => [
   ...(messages ? messageTools(messages, takeMessage) : []),
   ...(jobs ? jobTools(jobs, formatTime) : []),
-  ...(memory ? memoryTools(memory) : []),
+  ...(memory ? memoryTools(memory, takeMessage) : []),
   ...(facts ? brainTools(facts) : []),
   ...(tasks ? taskTools(tasks) : []),
   ...(content ? contentTools(content) : []),

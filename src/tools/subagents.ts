@@ -1,7 +1,7 @@
 // Tools for sub-agents and the channels between agents.
 import { createHash } from 'node:crypto'
 import type { DescentLimits } from '../base/descent.ts'
-import type { SpawnResult, SubAgent, SubAgents } from '../base/subagents.ts'
+import { maySee, type SpawnResult, type SubAgent, type SubAgents } from '../base/subagents.ts'
 import type { Caller, Tool, ToolAnswer } from '../base/tools.ts'
 import { createIdempotencyKeys, done, excerpt, limited, lines, refused, tool } from './tool.ts'
 
@@ -16,8 +16,9 @@ export function agentTools(
   const agent = { type: 'string', about: 'its id or name', required: true } as const
   const channel = { type: 'string', about: 'its name', required: true } as const
 
-  /** A guest sees only the sub-agents of their own conversation. */
-  const visibleTo = ({ principal, lane }: Caller) => agents.list(principal.owner ? undefined : lane)
+  /** A guest sees only their own sub-agents, in their conversation. */
+  const visibleTo = async ({ principal, lane }: Caller) =>
+    (await agents.list(principal.owner ? undefined : lane)).filter(one => maySee(principal, one))
 
   async function find(wanted: string, caller: Caller): Promise<SubAgent | null> {
     const all = await visibleTo(caller)

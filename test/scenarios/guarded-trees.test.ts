@@ -199,9 +199,12 @@ test('an agent that is misled in the owner’s own turn gets no more power by it
   client.say('3', '/memory log')
   const { text = '' } = await client.final('3')
   expect(text).not.toContain('66')
-  const line = text.split('\n').find(one => one.includes(': config.json'))
-  expect(line).toContain('by the agent for the owner, **waiting for your approval**')
-  client.say('4', `/memory approve ${/- (\d+)\./.exec(line ?? '')?.[1]}`)
+  expect(text).toContain('by the agent for the owner, **waiting for your approval**')
+  const log = (await (await admin(gateway.url, '/api/memory/log?limit=50')).json()) as {
+    changes: { id: number; file: string; state: string }[]
+  }
+  const change = log.changes.find(({ file, state }) => file === 'config.json' && state === 'waiting')
+  client.say('4', `/memory approve ${change?.id}`)
   expect((await client.final('4')).text).toMatch(/^Approved/)
   client.say('5', 'and now')
   await client.final('5')

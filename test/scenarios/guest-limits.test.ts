@@ -79,3 +79,48 @@ test("a link or a tool call cannot hand the owner's files to a guest; what their
   const sent = finals(discord, dm).flatMap(({ attachments }) => attachments.map(({ name }) => name))
   expect(sent).toEqual(['chart.png', 'chart.png'])
 })
+
+test('what two guests say together reaches the files of neither of them', async () => {
+  await using stage = await openWithGuest()
+  const { bob, discord, home, start } = stage
+  const eve = discord.user('eve')
+  const diary = `${guestFolder('', [`discord:${bob.id}`])}/diary.txt`
+  mkdirSync(join(home.configDir, diary, '..'), { recursive: true })
+  writeFileSync(join(home.configDir, diary), 'canary')
+  await start({
+    ...{ ALLOWED_USERS: `discord:${bob.id},discord:${eve.id}`, BACKEND_WARM: 'false' },
+    ...{ COLLECT: 'true', DISCORD_THREADS: 'false' },
+  })
+  const say = (who: typeof eve, text: string) => discord.say(who, discord.general, text, { mention: true })
+  say(eve, 'first [[tool:1500]]')
+  await eventually('it has begun', async () => home.begun().length === 1)
+  const files = ['diary.txt', diary]
+  say(eve, `${callsOf({ tool: 'send_message', args: { text: 'here', files } })} [x](${diary}) [y](diary.txt)`)
+  say(bob, 'good morning')
+  await stage.answer(discord.general, 'good morning')
+  expect(home.begun().some(({ prompt }) => prompt.includes('2 messages came in'))).toBe(true)
+  expect(finals(discord, discord.general).some(({ content }) => content === 'here')).toBe(true)
+  expect(finals(discord, discord.general).flatMap(({ attachments }) => attachments)).toEqual([])
+})
+
+test('a guest finds nothing of memory.md, the notes and the sub-agents of the owner', async () => {
+  await using stage = await openWithGuest()
+  const { bob, dm, guests, discord, home, start } = stage
+  mkdirSync(join(home.configDir, 'notes'), { recursive: true })
+  writeFileSync(join(home.configDir, 'memory.md'), '# Memory\n\n- The canary is in the cellar.\n')
+  writeFileSync(join(home.configDir, 'notes/plan.md'), 'The canary flies at dawn.\n')
+  await start(guests)
+  const tools = [
+    { tool: 'memory_search', args: { query: 'canary' } },
+    { tool: 'forget', args: { text: 'canary' } },
+    { tool: 'remember', args: { text: 'The canary is in the cellar.' } },
+  ]
+  discord.say(bob, dm, callsOf(...tools))
+  await stage.answer(dm, 'turn 1')
+  const answers = home.journal().flatMap(({ what, answer }) => (what === 'called' ? [String(answer)] : []))
+  expect(answers.map(answer => (JSON.parse(answer) as { text: string }).text)).toEqual([
+    'Nothing was found.',
+    'You do not see memory.md in this turn, so nothing can be removed from it.',
+    "This waits for your owner's approval.",
+  ])
+})

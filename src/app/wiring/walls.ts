@@ -34,6 +34,9 @@ export async function openWalls(
   return { profiles, problem, view: () => view }
 }
 
+/** Whether guests may know what is in memory.md. */
+export const showsMemoryToGuests = ({ guest, wall }: Config): boolean => guest.memory || wall === 'none'
+
 const problemOf = ({ kind, detail }: Wall, required: string) =>
   kind === 'bwrap' ? null : `${required} requires bubblewrap: ${detail}.`
 

@@ -18,7 +18,7 @@ export const walls = block(
       kind: yesOrNo,
       default: false,
       description:
-        'Whether the prompt in turns of guests and webhooks contains memory.md and user.md, which the agent can then repeat to them.',
+        'Whether turns of guests and webhooks see memory.md and user.md, in their prompt and with memory_search. The agent can then repeat them to guests.',
     }),
     'guest.mcp': option({
       live: true,
