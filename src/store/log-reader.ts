@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type LogLevel, type LogLine, type LogPage, type LogQuery, logLevels } from '../base/logs.ts'
-import { logName, mostOldLogs } from './log-file.ts'
+import { logName, mostOldLogs } from './files.ts'
 
 export interface LogReader {
   /** False: there are no log files. */

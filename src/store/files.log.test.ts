@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { LogQuery } from '../base/logs.ts'
-import { openLogFile } from './log-file.ts'
+import { openLogFile } from './files.ts'
 import { createLogReader } from './log-reader.ts'
 
 let home = ''
