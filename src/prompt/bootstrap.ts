@@ -3,9 +3,13 @@
 import { lstat, mkdir, open, realpath, unlink } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 import { errorCode } from '../base/error-text.ts'
+import { promptRoom } from '../base/files.ts'
 import { type BootPlan, builtInPlan, readBootFile } from './boot-file.ts'
-import { type Found, readExcerpt } from './excerpt.ts'
 import { personaFiles } from './persona.ts'
+import type { Found } from './sections.ts'
+
+/** Reads the beginning of a file of the workspace. */
+type Read = (file: string) => Found
 
 export interface Bootstrapped {
   readonly loaded: readonly string[]
@@ -15,17 +19,17 @@ export interface Bootstrapped {
 /** Rejects with an explanation for the owner if the folder cannot be prepared. `warn` gets the smaller problems. */
 export const bootstrap = async (
   dir: string,
-  limit: number,
+  read: Read,
   warn: (file: string, why: string) => void,
 ): Promise<Bootstrapped> => {
   await mkdir(dir, { recursive: true, mode: 0o700 }).catch(error => {
     throw cannot(dir, error)
   })
-  const plan = await planFor(dir, limit, warn)
+  const plan = await planFor(dir, read, warn)
   const loaded: string[] = []
   const created: string[] = []
   for (const file of [...plan.required, ...plan.optional]) {
-    const made = await ensure(dir, file, limit, plan.contentOf(file))
+    const made = await ensure(dir, file, read, plan.contentOf(file))
     if (made.type === 'created') created.push(file)
     else if (made.type === 'loaded') loaded.push(file)
     else if (plan.required.includes(file)) throw new Error(`${file} in the workspace ${dir} ${made.why}.`)
@@ -33,7 +37,7 @@ export const bootstrap = async (
   }
   for (const file of personaFiles) {
     if (loaded.includes(file) || created.includes(file)) continue
-    if (readExcerpt(join(dir, file), file, limit, 'start').type === 'text') loaded.push(file)
+    if (read(file).type === 'text') loaded.push(file)
   }
   return { loaded, created }
 }
@@ -69,15 +73,15 @@ export const bootInstructions = async (found: Found): Promise<string | null> => 
   return boot.ok ? boot.plan.instructions : null
 }
 
-const planFor = async (dir: string, limit: number, warn: (file: string, why: string) => void): Promise<BootPlan> => {
+const planFor = async (dir: string, read: Read, warn: (file: string, why: string) => void): Promise<BootPlan> => {
   const refused = (why: string): BootPlan => {
     warn('boot.md', `${why}; it is ignored and the built-in defaults are used`)
     return builtInPlan
   }
-  const found = readExcerpt(join(dir, 'boot.md'), 'boot.md', limit, 'start')
+  const found = read('boot.md')
   if (found.type === 'missing') return builtInPlan
   if (found.type === 'unreadable') return refused(found.why)
-  if (found.excerpt.cutFrom !== null) return refused(`is larger than ${limit} bytes`)
+  if (found.excerpt.cutFrom !== null) return refused(`is larger than ${promptRoom} bytes`)
   const boot = await readBootFile(found.excerpt.text)
   if (!boot.ok) return refused(boot.why)
   for (const file of [...boot.plan.required, ...boot.plan.optional]) {
@@ -107,16 +111,16 @@ type Ensured =
   | { readonly type: 'created' }
   | { readonly type: 'unreadable'; readonly why: string }
 
-const ensure = async (dir: string, file: string, limit: number, content: string): Promise<Ensured> => {
+const ensure = async (dir: string, file: string, read: Read, content: string): Promise<Ensured> => {
   const path = join(dir, file)
-  const found = readExcerpt(path, file, limit, 'start')
+  const found = read(file)
   if (found.type === 'text') return { type: 'loaded' }
   if (found.type === 'unreadable') return found
   const made = await createFile(path, content)
   if (made.type === 'created') return { type: 'created' }
   if (made.type === 'failed') throw cannot(dir, made.error)
   // It exists after all: somebody was faster, or it is a dangling link.
-  const again = readExcerpt(path, file, limit, 'start')
+  const again = read(file)
   if (again.type === 'text') return { type: 'loaded' }
   return again.type === 'unreadable' ? again : { type: 'unreadable', why: 'is a dangling link; remove it' }
 }

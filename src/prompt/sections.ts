@@ -58,3 +58,22 @@ export const sectionFiles: readonly SectionFile[] = [
 ]
 
 export const noSections: Sections = { identity: null, soul: null, agents: null, user: null, memory: null, tools: null }
+
+// What is read of a file.
+
+/** Which part to keep if there is too much: rules start with what matters, memory ends with what is new. */
+export type Keep = 'start' | 'end'
+
+export interface Excerpt {
+  readonly file: string
+  readonly text: string
+  readonly keep: Keep
+  /** The size of the whole file in bytes, if the text is only a part of it. */
+  readonly cutFrom: number | null
+}
+
+export type Found =
+  | { readonly type: 'text'; readonly excerpt: Excerpt }
+  | { readonly type: 'missing' }
+  /** `why` says what to do. */
+  | { readonly type: 'unreadable'; readonly why: string }

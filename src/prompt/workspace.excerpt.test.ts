@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 test('a file that cannot be opened for lack of descriptors does not count as missing', () => {
   const script = `
     import { openSync } from 'node:fs'
-    import { readExcerpt } from ${JSON.stringify(join(import.meta.dirname, 'excerpt.ts'))}
+    import { readExcerpt } from ${JSON.stringify(join(import.meta.dirname, 'workspace.ts'))}
     const read = () => readExcerpt(${JSON.stringify(import.meta.filename)}, 'x.md', 10_000, 'start').type
     const before = read()
     try { for (;;) openSync('/dev/null') } catch {}
