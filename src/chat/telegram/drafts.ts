@@ -39,7 +39,7 @@ export function createDrafts({ api, writeMessage, ...parts }: TelegramDraftParts
       await api.sendMessageDraft(chat, draft, text, entities.length === 0 ? {} : { entities: [...entities] })
       return true
     } catch (error) {
-      if (error instanceof GrammyError && (error.error_code === 404 || error.error_code === 400)) return false
+      if (error instanceof GrammyError && [undefined, 400, 404].includes(error.error_code)) return false
       throw error
     }
   }

@@ -24,7 +24,8 @@ const conflict =
 
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof GrammyError) {
-    const { error_code: code, description, parameters } = error
+    // A compatible server may leave out what Telegram always sends.
+    const { error_code: code = 400, description = '', parameters = {} } = error as Partial<GrammyError>
     if (code === 429)
       return { type: 'passing', afterMs: Math.max(1, (parameters.retry_after ?? 1) * 1000), why: 'too many requests' }
     if (code === 401 || code === 404) return { type: 'token', why: 'Telegram does not accept the bot token' }

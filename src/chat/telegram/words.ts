@@ -14,4 +14,5 @@ const known: readonly (readonly [RegExp, string])[] = [
 ]
 
 export const wordsFor = (description: string): string =>
-  known.find(([pattern]) => pattern.test(description))?.[1] ?? `Telegram refused it (${excerpt(description, 200)})`
+  known.find(([pattern]) => pattern.test(description))?.[1] ??
+  `Telegram refused it${description === '' ? '' : ` (${excerpt(description, 200)})`}`
