@@ -5,6 +5,7 @@ import { type Fence, fenceAfter } from '../base/fence.ts'
 import type { Clock } from '../base/time.ts'
 
 const lookEveryMs = 200
+const idleMs = 3000
 
 /** What a draft shows. */
 export interface Doing {
@@ -23,7 +24,9 @@ export interface DraftParts {
   /** After an error: how long to wait at least; null: the draft is over. */
   trouble(error: unknown): { readonly afterMs: number | null; readonly why: string }
   /** Sets the text of the draft that answers `about`. */
-  write(place: Place, about: string, key: string, content: string): Promise<void>
+  write(place: Place, about: string, key: string, content: string, doing: Doing): Promise<void>
+  /** Shown if there is nothing else to show for three seconds; missing: the platform shows that somebody is typing. */
+  readonly idleLabel?: string
   /** True while the draft would end up between the pieces of an earlier answer. */
   held(place: Place, about: string): boolean
   lost(place: Place, why: string): void
@@ -47,7 +50,8 @@ interface Draft {
   busy: boolean
 }
 
-export function createLiveDrafts({ clock, everyMs, render, trouble, write, held, lost }: DraftParts): Drafts {
+export function createLiveDrafts(parts: DraftParts): Drafts {
+  const { clock, everyMs, render, trouble, write, held, lost, idleLabel } = parts
   const drafts = new Map<string, Draft>()
 
   const blank = (): Draft => ({
@@ -66,7 +70,8 @@ export function createLiveDrafts({ clock, everyMs, render, trouble, write, held,
         continue
       }
       let pause = everyMs(place)
-      draft.writing = write(place, about, key, content).then(
+      const { text, label, steps } = draft
+      draft.writing = write(place, about, key, content, { text, label, steps }).then(
         () => {
           draft.shown = content
         },
@@ -83,12 +88,22 @@ export function createLiveDrafts({ clock, everyMs, render, trouble, write, held,
     draft.busy = false
   }
 
+  async function labelIdle(draft: Draft, place: Place, about: string, key: string, signal: AbortSignal) {
+    await clock.sleep(idleMs, signal)
+    if (idleLabel === undefined || signal.aborted || draft.over || render(draft, place) !== '') return
+    draft.label = idleLabel
+    if (!draft.busy) void keepShowing(draft, place, about, key, signal)
+  }
+
   return {
     show(place, { about, key, text, action }, signal) {
       if (about === null) return
-      const draft = drafts.get(about) ?? blank()
+      const known = drafts.get(about)
+      const draft = known ?? blank()
       drafts.set(about, draft)
       draft.text = text
+      if (!known && idleLabel !== undefined) void labelIdle(draft, place, about, key, signal)
+      if (text !== '' && draft.label === idleLabel) draft.label = null
       if (action?.phase === 'started') draft.steps++
       if (action) draft.label = action.phase === 'started' ? action.label : null
       if (!draft.busy && render(draft, place) !== '') void keepShowing(draft, place, about, key, signal)

@@ -150,6 +150,26 @@ test('a stream grows by what is new, and ends as the final', async () => {
   await slack.until(() => slack.requests('chat.appendStream').length === 1)
   expect(slack.requests('chat.appendStream')[0]?.args.markdown_text).toBe(' two')
   await chat.post(place, outgoing('f', 'one two three', { about }), never)
-  expect(slack.answers(direct).map(({ text }) => text)).toEqual(['one two three'])
+  // The button beside it goes away.
+  await expect.poll(() => slack.answers(direct).map(({ text }) => text)).toEqual(['one two three'])
   expect(slack.requests('chat.stopStream')).toHaveLength(1)
+})
+
+test('before there is anything to show, a draft says that we are thinking; short streams have no button beside them', async () => {
+  const { slack, chat } = await setup(async () => accepted)
+  const direct = slack.dm(slack.ada)
+  const root = slack.say(slack.ada, direct, 'root')
+  const about = `${direct.id}:${root.ts}`
+  const alone = { chat: 'slack', conversation: direct.id }
+  await chat.post(alone, outgoing('d', '', { kind: 'draft', about }), never)
+  const draft = await slack.until(() => drafts(slack, direct)[0], 10_000)
+  expect(draft.text).toContain('thinking')
+  await chat.post(alone, outgoing('f', 'the answer', { about }), never)
+  const second = `${direct.id}:${slack.say(slack.ada, direct, 'question', { thread: root.ts }).ts}`
+  const place = { chat: 'slack', conversation: about }
+  await chat.post(place, outgoing('d2', 'short', { kind: 'draft', about: second }), never)
+  await slack.until(() => slack.requests('chat.startStream').length === 1)
+  await chat.post(place, outgoing('f2', 'short answer', { about: second }), never)
+  expect(slack.answers(direct).map(({ text }) => text)).toEqual(['the answer', 'short answer'])
+  expect(slack.requests('chat.postMessage')).toHaveLength(1)
 })

@@ -221,6 +221,25 @@ describe('how it is answered', () => {
     expect(slack.answers(slack.general)).toHaveLength(1)
   })
 
+  test('beside a stream, and before there is any text, there is a Stop button as well; it disappears with the answer', async () => {
+    await using stage = await openStage()
+    const { slack } = stage
+    await stage.start()
+    const direct = slack.dm(slack.ada)
+    const root = slack.say(slack.ada, direct, 'work [[tool:20000]]')
+    const draft = await slack.until(() => drafts(slack, direct)[0], 10_000)
+    const stopped = slack.press(slack.ada, draft)
+    await slack.until(() => stopped.responses.length > 0)
+    await slack.until(() => finals(slack, direct).length === 1, 10_000)
+
+    slack.say(slack.ada, direct, 'more work [[tool:20000]]', { thread: root.ts })
+    const note = await slack.until(() => drafts(slack, direct).find(({ thread }) => thread === root.ts), 10_000)
+    expect(note.text).toBe('Working on it.')
+    slack.press(slack.ada, note)
+    await slack.until(() => finals(slack, direct).length === 2, 10_000)
+    await eventually('the note is gone', () => slack.answers(direct).length === 2)
+  })
+
   test('commands: by slash, alone; typed after a mention or with an exclamation mark; also while a turn runs', async () => {
     await using stage = await openStage()
     const { slack } = stage

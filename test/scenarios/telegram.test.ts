@@ -13,7 +13,7 @@ test('a private message is answered with a draft on the way, typing, and formatt
   const answer = await stage.answer(alone, 'there')
   expect(answer.replyTo).toBe(said.id)
   expect(answer.entities).toContainEqual(expect.objectContaining({ type: 'bold', length: 5 }))
-  expect(telegram.drafts(alone).some(text => text.includes('/stop'))).toBe(true)
+  expect(telegram.drafts(alone).some(text => text.includes('⚙'))).toBe(true)
   expect(telegram.typing(String(alone.id)).length).toBeGreaterThan(0)
   expect(telegram.menu().map(({ command }) => command)).toEqual(
     expect.arrayContaining(['new', 'stop', 'status', 'help']),
@@ -100,6 +100,31 @@ test('commands are answered while a turn runs; the Stop button stops it for thos
   await telegram.until(() => telegram.finals(group).some(({ id }) => id === draft.id), 10_000)
   expect(telegram.answers(group).every(({ buttons }) => buttons.length === 0)).toBe(true)
 }, 40_000)
+
+test('in a private chat the Stop button is beside the draft, which cannot have one, and disappears with the answer', async () => {
+  await using stage = await openStage()
+  const { telegram } = stage
+  const gateway = await stage.start({ CLAUDE_STAND_IN_STEP_MS: '1' })
+  const alone = telegram.alone(telegram.ada)
+  telegram.say(telegram.ada, alone, 'quick')
+  await stage.answer(alone, 'quick')
+  telegram.say(telegram.ada, alone, 'work [[tool:20000]]')
+  const note = await telegram.until(
+    () => telegram.answers(alone).find(({ buttons }) => buttons.includes('stop')),
+    15_000,
+  )
+  expect(note.silent).toBe(true)
+  expect(telegram.drafts(alone).length).toBeGreaterThan(0)
+  // A killed gateway starts the turn again, and leaves no second button.
+  await gateway.stop('SIGKILL')
+  await stage.start({ CLAUDE_STAND_IN_STEP_MS: '1' })
+  await telegram.until(() => telegram.drafts(alone).length > 1, 15_000)
+  const answered = telegram.press(telegram.ada, note, 'stop')
+  await telegram.until(() => answered() !== null)
+  await stage.answer(alone, 'Stopped')
+  await telegram.until(() => telegram.answers(alone).every(({ buttons }) => buttons.length === 0))
+  expect(telegram.answers(alone)).toHaveLength(2)
+}, 60_000)
 
 test('an edited message changes the waiting prompt; one that waits is seen with a reaction', async () => {
   await using stage = await openStage()

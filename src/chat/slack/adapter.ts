@@ -18,7 +18,7 @@ import type { SlackOptions } from './options.ts'
 import { createPoster } from './poster.ts'
 import { openProgress } from './progress.ts'
 import { openQuestions } from './questions.ts'
-import { limits, packed, unpacked } from './render.ts'
+import { limits, packed } from './render.ts'
 import { createSending } from './send.ts'
 import { createSocket, type Envelope } from './socket.ts'
 import { createStreams } from './streams.ts'
@@ -77,10 +77,11 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
       const found = troubleOf(error)
       return { why: found.why, afterMs: found.type === 'passing' ? found.afterMs : null }
     },
-    write(place, about, key, content) {
+    idleLabel: 'thinking…',
+    write(place, about, key, _, doing) {
       if (nextDraft.size > 1000) nextDraft.clear()
       nextDraft.set(targetOf(place.conversation).channel, clock.now() + editEveryMs)
-      return sending.writeDraft(place, about, key, unpacked(content))
+      return sending.writeDraft(place, about, key, doing)
     },
     held: ({ conversation }, about) =>
       (nextDraft.get(targetOf(conversation).channel) ?? 0) > clock.now() ||

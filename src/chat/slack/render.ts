@@ -4,6 +4,7 @@ import { buttonRows, stopButton } from '../../base/buttons.ts'
 import type { Button } from '../../base/chat.ts'
 import { excerpt } from '../../base/scrub.ts'
 import { type Doing, endOf, shortened } from '../live-drafts.ts'
+import { stopNoteText } from '../stop-notes.ts'
 
 /**
  * Slack recommends at most 4000 characters for a message, accepts no more when one is edited, and counts its escapes. A block of
@@ -51,10 +52,9 @@ export const actionsOf = (buttons: readonly Button[], conversation: string): rea
 const statusRoom = 160
 const draftRoom = 3000
 
-/** A draft as text: streams and messages show it differently, so it is rendered later. Blank: there is nothing to show. */
+/** Differs if the draft does: streams and messages show it differently, so it is rendered later. Blank: there is nothing to show. */
 export const packed = ({ text, label, steps }: Doing): string =>
   text.trim() === '' && label === null ? '' : JSON.stringify({ text, label, steps })
-export const unpacked = (content: string): Doing => JSON.parse(content) as Doing
 
 export function statusOf({ label, steps }: Pick<Doing, 'label' | 'steps'>): string {
   if (label === null) return ''
@@ -69,6 +69,15 @@ export function draftContent(doing: Doing, conversation: string): Content {
   const { text, blocks } = contentOf(shown)
   return { text: text || escaped(status), blocks: [...blocks, ...line, ...actionsOf([stopButton], conversation)] }
 }
+
+/** Beside a stream, which cannot have the button. */
+export const stopNoteContent = (conversation: string): Content => ({
+  text: stopNoteText,
+  blocks: [
+    { type: 'context', elements: [{ type: 'plain_text', text: stopNoteText }] },
+    ...actionsOf([stopButton], conversation),
+  ],
+})
 
 /** Escapes make a text longer: then less of it is shown. */
 function cutTo(most: number, cut: (room: number) => string): string {

@@ -4,12 +4,13 @@ import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
 import type { Buttoned } from '../buttoned.ts'
 import { type Answers, type Doing, type DraftNote, type Drafts, withoutFileLinks } from '../live-drafts.ts'
+import { createStopNotes } from '../stop-notes.ts'
 import { postedOf, SlackError, type Trouble, troubleOf } from './errors.ts'
 import { isSlacks } from './hosts.ts'
 import { targetOf } from './message.ts'
 import type { OutgoingFile, Poster, Target } from './poster.ts'
 import type { Questions } from './questions.ts'
-import { actionsOf, beginningOf, type Content, contentOf, draftContent, limits } from './render.ts'
+import { actionsOf, beginningOf, type Content, contentOf, draftContent, limits, stopNoteContent } from './render.ts'
 import type { Streams } from './streams.ts'
 import type { Web } from './web.ts'
 
@@ -46,6 +47,9 @@ export function createSending(parts: SendingParts): Sending {
   /** Set after an invalid token: nothing more is sent. */
   let dead: Trouble | null = null
   const inOrder = createSerial()
+  const stops = createStopNotes(answers, ({ conversation }, about, key) =>
+    poster.create(targetOf(conversation), key, about, stopNoteContent(conversation)),
+  )
 
   async function respond(id: string, { text, blocks }: Content): Promise<boolean> {
     const asked = questions.find(id)
@@ -175,7 +179,10 @@ export function createSending(parts: SendingParts): Sending {
       if (dead) return postedOf(dead)
       const { kind, about, key } = message
       try {
-        if (kind === 'final' && about !== null) await drafts.finish(about)
+        if (kind === 'final' && about !== null) {
+          await drafts.finish(about)
+          stops.over(about)
+        }
         signal.throwIfAborted()
         const { text, files } = await bodyOf(message, parts.readFile)
         const plain = contentOf(text)
@@ -199,19 +206,26 @@ export function createSending(parts: SendingParts): Sending {
       }
     },
 
-    async writeDraft({ conversation }, about, key, doing) {
+    async writeDraft(place, about, key, doing) {
       // A command is answered in its place, once.
       if (dead || questions.find(about) !== null) return
+      const { conversation } = place
       const target = targetOf(conversation)
       const noted = answers.draftOf(about)
       const there = noted && (await located(about, noted))
       if (streams.canShow(target) && (there === null || isStream(there))) {
         // Until there is text, the status says what is going on.
-        if (doing.text.trim() === '') return streams.status(target, doing)
+        if (doing.text.trim() === '') {
+          await streams.status(target, doing)
+          return stops.drafted(place, about, key, doing)
+        }
         const note = there ?? { channel: conversation, nonce: null, id: null }
         answers.drafted(about, note)
         const id = await streams.show(target, note.id, doing)
-        if (id !== null) return answers.drafted(about, { ...note, id })
+        if (id !== null) {
+          answers.drafted(about, { ...note, id })
+          return stops.drafted(place, about, key, doing)
+        }
       }
       const content = draftContent(doing, conversation)
       const known = answers.draftOf(about)

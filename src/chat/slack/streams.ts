@@ -21,6 +21,7 @@ export interface Streams {
 
 /** Slack clears the status after two minutes. */
 const statusEveryMs = 60_000
+const retryMs = 5000
 /** Slack limits the whole text of a stream. */
 const mostText = 11_000
 
@@ -79,14 +80,15 @@ export function createStreams(web: Web, clock: Clock): Streams {
     async keepStatus(target, signal) {
       if (target.thread === null) return
       let set = false
-      try {
-        while (!signal.aborted) {
+      while (!signal.aborted) {
+        try {
           await setStatus(target, 'is thinking…', signal)
           set = true
-          await clock.sleep(statusEveryMs, signal)
+        } catch (error) {
+          // Not an assistant thread: the draft shows that we are working.
+          if (troubleOf(error).type !== 'passing') break
         }
-      } catch {
-        // Not an assistant thread, or Slack is busy: the draft shows that we are working.
+        await clock.sleep(set ? statusEveryMs : retryMs, signal)
       }
       if (set) await setStatus(target, '').catch(() => undefined)
     },

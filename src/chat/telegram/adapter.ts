@@ -51,7 +51,7 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
     refusedToken: () => refusedToken.reject(new ChatUnusable(badToken)),
   })
   const drafts = createDrafts({
-    ...{ api, clock, writeMessage: sending.writeDraft },
+    ...{ api, clock, writeMessage: sending.writeDraft, stops: sending.stops },
     held: ({ conversation }, about) => answers.draftOf(about) === null && deliveries.isUnderway(conversation),
     lost: (place, why) => emit({ type: 'draft-lost', place, why }),
   })

@@ -1,7 +1,8 @@
 // Live drafts: as Telegram's own drafts in private chats if the server has them, otherwise as a message that is edited.
 import { type Api, GrammyError } from 'grammy'
 import type { Place } from '../../base/event.ts'
-import { createLiveDrafts, type DraftParts, type Drafts } from '../live-drafts.ts'
+import { createLiveDrafts, type Doing, type DraftParts, type Drafts } from '../live-drafts.ts'
+import type { StopNotes } from '../stop-notes.ts'
 import { isGroup, readConversation, readMessageId } from './conversation.ts'
 import { troubleOf } from './errors.ts'
 import { renderMarkdown } from './markdown.ts'
@@ -16,17 +17,18 @@ export interface TelegramDraftParts extends Pick<DraftParts, 'clock' | 'held' | 
   readonly api: Api
   /** As a message with the Stop button. */
   writeMessage(place: Place, about: string, key: string, content: string): Promise<void>
+  readonly stops: StopNotes
 }
 
-export function createDrafts({ api, writeMessage, ...parts }: TelegramDraftParts): Drafts {
+export function createDrafts({ api, writeMessage, stops, ...parts }: TelegramDraftParts): Drafts {
   /** Older servers do not have the method. */
   let hasDrafts = true
   const groupIn = ({ conversation }: Place) => isGroup(readConversation(conversation)?.chat ?? 0)
 
-  async function write(place: Place, about: string, key: string, content: string): Promise<void> {
+  async function write(place: Place, about: string, key: string, content: string, doing: Doing): Promise<void> {
     const message = readMessageId(about)
     if (hasDrafts && !groupIn(place) && message) {
-      if (await writeDraft(message.chat, message.message, content)) return
+      if (await writeDraft(message.chat, message.message, content)) return stops.drafted(place, about, key, doing)
       hasDrafts = false
     }
     await writeMessage(place, about, key, content)
@@ -47,7 +49,7 @@ export function createDrafts({ api, writeMessage, ...parts }: TelegramDraftParts
   return createLiveDrafts({
     ...parts,
     everyMs: place => (groupIn(place) ? everyMs.group : everyMs.alone),
-    render: (doing, place) => draftOf(doing, groupIn(place) || !hasDrafts),
+    render: draftOf,
     trouble(error) {
       const found = troubleOf(error)
       return { afterMs: found.type === 'passing' ? found.afterMs : null, why: found.why }

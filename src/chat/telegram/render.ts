@@ -25,12 +25,10 @@ export function keyboardOf(buttons: readonly Button[]): { readonly reply_markup?
 const statusRoom = 160
 
 /** The end of the text so far, and the current action. Blank: there is nothing to show. */
-export function draftOf({ text, label, steps }: Doing, hasButton: boolean): string {
+export function draftOf({ text, label, steps }: Doing): string {
   const shown = endOf(text.trimEnd(), limits.length - statusRoom)
   const others = steps > 1 ? ` (step ${steps})` : ''
-  // Telegram makes the command a link that sends it.
-  const stop = hasButton ? '' : ' · /stop'
-  const line = label === null ? '' : `⚙ ${excerpt(label.replace(/\s+/g, ' '), statusRoom - 40)}${others}${stop}`
+  const line = label === null ? '' : `⚙ ${excerpt(label.replace(/\s+/g, ' '), statusRoom - 40)}${others}`
   return [shown, line].filter(part => part !== '').join('\n\n')
 }
 

@@ -6,6 +6,7 @@ import type { Place } from '../../base/event.ts'
 import { createSerial } from '../../base/serial.ts'
 import type { Buttoned } from '../buttoned.ts'
 import { type Answers, type DraftNote, type Drafts, withoutFileLinks } from '../live-drafts.ts'
+import { createStopNotes, type StopNotes, stopNoteText } from '../stop-notes.ts'
 import { stopping } from './api.ts'
 import { readCallbackId, readConversation, readMessageId } from './conversation.ts'
 import { isBadEntities, isUnchanged, postedOf, type Trouble, troubleOf } from './errors.ts'
@@ -31,6 +32,7 @@ export interface SendingParts {
 
 export interface Sending {
   post(place: Place, message: Outgoing, drafts: Drafts, signal: AbortSignal): Promise<Posted>
+  readonly stops: StopNotes
   /** As a message with the Stop button. */
   writeDraft(place: Place, about: string, key: string, content: string): Promise<void>
   /** Removes drafts whose answer was posted elsewhere. Failures are left for the next time. */
@@ -132,7 +134,9 @@ export function createSending(parts: SendingParts): Sending {
   }
 
   const idOf = ({ channel, nonce, id }: DraftNote): number | null =>
-    id === null ? (nonce === null ? null : journal.find(Number(channel), nonce)) : Number(id)
+    id === null ? (nonce === null ? null : journal.find(chatIn(channel), nonce)) : Number(id)
+
+  const chatIn = (channel: string): number => readConversation(channel)?.chat ?? 0
 
   async function deliver(target: Target, message: Outgoing, signal: AbortSignal): Promise<number> {
     const { about, key, kind, buttons = [] } = message
@@ -174,11 +178,11 @@ export function createSending(parts: SendingParts): Sending {
   async function removeDraft(about: string, draft: DraftNote): Promise<void> {
     const id = idOf(draft)
     if (id !== null) {
-      const gone = await api.deleteMessage(Number(draft.channel), id).catch((error: unknown) => {
+      const gone = await api.deleteMessage(chatIn(draft.channel), id).catch((error: unknown) => {
         if (troubleOf(error).type === 'refused') return false
         throw error
       })
-      if (!gone) await api.editMessageReplyMarkup(Number(draft.channel), id).catch(() => undefined)
+      if (!gone) await api.editMessageReplyMarkup(chatIn(draft.channel), id).catch(() => undefined)
     }
     answers.removed(about)
   }
@@ -203,9 +207,23 @@ export function createSending(parts: SendingParts): Sending {
     return postedOf(trouble)
   }
 
+  function postStoppable(target: Target, about: string, key: string, content: string): Promise<number> {
+    const { chat } = target
+    const buttons = [stopButton]
+    const send = () => sendText(target, about, content, { ...keyboardOf(buttons), disable_notification: true })
+    return poster.create({ chat, key, about, buttons, send }, new AbortController().signal)
+  }
+
+  const stops = createStopNotes(answers, async (place, about, key) => {
+    const target = targetOf(place)
+    if (!target) throw new Error('this is not a Telegram chat')
+    return String(await postStoppable(target, about, key, stopNoteText))
+  })
+
   return {
     removeLeftDrafts,
     answerButton,
+    stops,
 
     async post(place, message, drafts, signal) {
       if (dead) return postedOf(dead)
@@ -215,7 +233,10 @@ export function createSending(parts: SendingParts): Sending {
       try {
         const button = about === null ? null : readCallbackId(about)
         if (button !== null) await answerButton(button, renderMarkdown(text).text)
-        if (kind === 'final' && about !== null) await drafts.finish(about)
+        if (kind === 'final' && about !== null) {
+          await drafts.finish(about)
+          stops.over(about)
+        }
         signal.throwIfAborted()
         const id = button === null ? await deliver(target, message, signal) : 0
         parts.sent(key)
@@ -229,18 +250,13 @@ export function createSending(parts: SendingParts): Sending {
     async writeDraft(place, about, key, content) {
       const target = targetOf(place)
       if (dead || !target || readCallbackId(about) !== null) return
-      const { chat } = target
       const there = answers.draftOf(about)
       const known = there && idOf(there)
-      const keyboard = keyboardOf([stopButton])
-      if (known) return void (await editText(chat, known, content, keyboard))
-      const note = { channel: String(chat), nonce: key, id: null }
+      if (known) return void (await editText(target.chat, known, content, keyboardOf([stopButton])))
+      const note = { channel: String(target.chat), nonce: key, id: null }
       // Stored before it is posted: otherwise a kill in between would leave an unknown draft.
       answers.drafted(about, note)
-      const send = () => sendText(target, about, content, { ...keyboard, disable_notification: true })
-      const buttons = [stopButton]
-      const id = await poster.create({ chat, key, about, buttons, send }, new AbortController().signal)
-      answers.drafted(about, { ...note, id: String(id) })
+      answers.drafted(about, { ...note, id: String(await postStoppable(target, about, key, content)) })
     },
   }
 }
