@@ -13,10 +13,16 @@ import type { Clock } from '../base/time.ts'
 import { startOfDay } from '../base/zone.ts'
 import { createSettings, type LiveConfig } from '../config/index.ts'
 import { createBootTask } from '../hooks/index.ts'
-import { createBudget, createDescentLimits } from '../intake/index.ts'
+import { createBudget, createDescentLimits, withChat } from '../intake/index.ts'
 import { createSkillsAdmin, createWorkspace } from '../prompt/index.ts'
 import { createRoutes, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
-import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
+import {
+  createNotices,
+  createRequestMessages,
+  createUnprompted,
+  notifyOfBudget,
+  requestButtons,
+} from '../send/index.ts'
 import {
   byHand,
   createLogins,
@@ -169,7 +175,13 @@ export async function buildGateway(parts: BuildParts) {
   })
   listeners.push(listen)
 
+  const requests = createRequestsWiring({
+    ...{ live, clock, emit, inbox, store: stores.requests, hide: parts.hide },
+    accept: event => intake.accept(event),
+    ownersPlace: () => placeOf(null),
+  })
   const { toolServer, equipment } = createToolWiring({
+    askUser: requests.question,
     live,
     emit,
     takeMessage: descent.takeMessage,
@@ -189,11 +201,12 @@ export async function buildGateway(parts: BuildParts) {
     broke: (tool, error) => log.error({ err: error, tool }, 'tool failed'),
   })
 
-  const requests = createRequestsWiring({
-    ...{ live, clock, emit, inbox, store: stores.requests, hide: parts.hide },
-    accept: event => intake.accept(event),
-    ownersPlace: () => placeOf(null),
+  const requestMessages = createRequestMessages({
+    ...{ chats, outbox, requests: requests.admin, broke: bug },
+    approvers: () => live.current().approvals.users.map(withChat),
   })
+  clicks.on(requestButtons, requestMessages.handle)
+  listeners.push(requestMessages.listen)
   const { takeTurn, prewarm } = createTurnWiring({
     ...{ live, clock, emit, chats, stores, route, cooldowns, workspace, equipment, subagents, followUpsOf, requests },
     walls: parts.walls,
@@ -242,7 +255,13 @@ export async function buildGateway(parts: BuildParts) {
     connected,
     intake,
     gate,
-    requests,
+    requests: {
+      async run(signal: AbortSignal) {
+        await requests.recover()
+        await requestMessages.announceAll()
+        await requests.run(signal)
+      },
+    },
     toolServer,
     conversations,
     logins: (token: string) => createLogins(db, clock, token),

@@ -52,7 +52,17 @@ export interface ToolCalls {
 
 /** The names of all tools, for code that needs them in advance. */
 export const ownTools = [
-  ...['send_message', 'schedule_job', 'list_jobs', 'remove_job', 'pause_job', 'memory_search', 'remember', 'forget'],
+  ...[
+    'send_message',
+    'ask_user',
+    'schedule_job',
+    'list_jobs',
+    'remove_job',
+    'pause_job',
+    'memory_search',
+    'remember',
+    'forget',
+  ],
   ...['brain_add', 'brain_search', 'brain_list', 'brain_update', 'brain_remove'],
   ...['tasks_add', 'tasks_list', 'tasks_update', 'tasks_remove'],
   ...['content_add', 'content_list', 'content_update', 'content_remove'],

@@ -75,7 +75,7 @@ export function createGate({ rules, now, decided, letIn, request }: GateParts): 
 }
 
 /** An id without a chat is one of Discord, as it was when there was no other chat: elsewhere it may be somebody else. */
-const withChat = (id: string): string => (id.includes(':') ? id : `discord:${id}`)
+export const withChat = (id: string): string => (id.includes(':') ? id : `discord:${id}`)
 const setOf = (ids: readonly string[]): ReadonlySet<string> => new Set(ids.map(withChat))
 
 /** What a stranger reads in addition to the refusal. */

@@ -6,7 +6,8 @@ import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { Ask } from '../base/tool-use.ts'
 import type { UsageReport } from './events.ts'
-import { type Asking, gist, type Requests } from './requests.ts'
+import { gist } from './request-words.ts'
+import type { Asking, Requests } from './requests.ts'
 
 export interface RunResult {
   readonly ended: Ended

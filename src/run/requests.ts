@@ -12,12 +12,13 @@ import type {
   RequestsAdmin,
   RuleScope,
   Settlement,
-  ShownAsk,
 } from '../base/requests.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import type { Ask, Question, ToolUse, Verdict, Work } from '../base/tool-use.ts'
+import type { Ask, Question, ToolUse, Verdict } from '../base/tool-use.ts'
+import type { Caller } from '../base/tools.ts'
 import { cutOff } from './events.ts'
+import { deniedByRule, inItsWords, inWords, lateAnswer, noteOf, shown } from './request-words.ts'
 
 export interface RequestParts {
   readonly store: RequestStore
@@ -30,7 +31,7 @@ export interface RequestParts {
   suggest(use: ToolUse, asking: Asking): string | null
   addRule(rule: string, scope: RuleScope, request: Request): Promise<void>
   /** Where people are asked. */
-  placeFor(asking: Asking): Place | null
+  placeFor(taken: Asking['taken']): Place | null
   /** A text as people may see it. */
   show(text: string): string
   /** Hands a late answer to the agent as a message. */
@@ -60,13 +61,15 @@ export interface Requests {
    * A question that outlives its turn. Resolves with the answer, or with null after `ms`; an answer that comes later arrives as a
    * message.
    */
-  question(questions: readonly Question[], asking: Asking, ms: number, signal: AbortSignal): Promise<Verdict | null>
+  question(question: Question, caller: Caller, ms: number, signal: AbortSignal): Promise<Verdict | null>
   /** The CLI no longer waits for it. */
   withdraw(ask: Ask, asking: Asking): Promise<void>
   /** The event has its end: what it asked is not needed any more. */
   ended(event: number): Promise<void>
   /** For a turn that was interrupted: what became of its requests; null: it had none. */
   noteFor(event: number): string | null
+  /** At the start: withdraws what events that have their end had asked. */
+  recover(): Promise<void>
   /** Reminds people of open requests and lets them expire, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
   readonly admin: RequestsAdmin
@@ -81,23 +84,25 @@ export function createRequests(parts: RequestParts): Requests {
   const waiting = new Map<number, (verdict: Verdict | null) => void>()
 
   /** What an earlier attempt at the event has asked or been answered, for this use to take up. */
-  const takenUp = (ask: Ask, { taken }: Asking): Request | null =>
-    store.pending(taken.id, digestOf(ask)).find(({ id }) => !waiting.has(id)) ?? null
+  const takenUp = (ask: Ask, event: number): Request | null =>
+    store.pending(event, digestOf(ask)).find(({ id }) => !waiting.has(id)) ?? null
 
-  async function open(ask: Ask, asking: Asking, lasting: boolean): Promise<Request> {
-    const { taken, backend, folder } = asking
-    const { owner, person } = principalOfAll([...taken.earlier.map(one => one.item), taken.item])
-    const request: NewRequest = {
-      ...{ lane: taken.lane, event: taken.id, key: taken.key, owner, person, source: taken.item.source },
-      ...{ backend, folder, lasting },
-      ask: shown(ask, parts.show),
-      replyTo: taken.item.replyTo,
-      place: parts.placeFor(asking),
-      rule: ask.kind === 'tool' ? parts.suggest(ask.use, asking) : null,
-    }
-    const added = await store.add(request, digestOf(ask))
+  async function open(ask: Ask, request: Omit<NewRequest, 'ask'>): Promise<Request> {
+    const added = await store.add({ ...request, ask: shown(ask, parts.show) }, digestOf(ask))
     emit({ type: 'request-opened', request: added })
     return added
+  }
+
+  function requestOf(ask: Ask, asking: Asking): Omit<NewRequest, 'ask'> {
+    const { taken, backend, folder } = asking
+    const { owner, person } = principalOfAll([...taken.earlier.map(one => one.item), taken.item])
+    const { source, replyTo } = taken.item
+    return {
+      ...{ lane: taken.lane, event: taken.id, key: taken.key, owner, person, source, replyTo, backend, folder },
+      place: parts.placeFor(taken),
+      rule: ask.kind === 'tool' ? parts.suggest(ask.use, asking) : null,
+      lasting: false,
+    }
   }
 
   /** Resolves with the answer, or with null if `signal` aborts first. The slot of the turn is free for others meanwhile. */
@@ -204,18 +209,21 @@ export function createRequests(parts: RequestParts): Requests {
         if (type === 'deny') return { allow: false, message: deniedByRule(ask.use.tool, by) }
       }
       waits()
-      const pending = takenUp(ask, asking)
+      const pending = takenUp(ask, asking.taken.id)
       if (pending?.state === 'open') return receive(ask, pending, signal)
       const verdict = pending && (await receive(ask, pending, signal))
-      return verdict ?? receive(ask, await open(ask, asking, false), signal)
+      return verdict ?? receive(ask, await open(ask, requestOf(ask, asking)), signal)
     },
 
-    async question(questions, asking, ms, signal) {
-      const ask: Ask = { id: '', kind: 'question', questions }
+    async question(question, { event, key, lane, place: replyTo, principal: { owner, person } }, ms, signal) {
+      const ask: Ask = { id: '', kind: 'question', questions: [question] }
       const late = new AbortController()
       const over = AbortSignal.any([signal, late.signal])
       void clock.sleep(ms, over).then(() => late.abort(cutOff))
-      const request = takenUp(ask, asking) ?? (await open(ask, asking, true))
+      const where = { lane, event, key, owner, person, source: lane.split(':', 1)[0] ?? '', replyTo, place: replyTo }
+      const request =
+        takenUp(ask, event) ??
+        (await open(ask, { ...where, backend: 'The agent', folder: '', rule: null, lasting: true }))
       try {
         return await receive(ask, request, over)
       } finally {
@@ -238,8 +246,11 @@ export function createRequests(parts: RequestParts): Requests {
       return notes.length === 0 ? null : notes.join('\n')
     },
 
-    async run(signal) {
+    async recover() {
       for (const { id } of store.orphans()) await settle(id, withdrawn)
+    },
+
+    async run(signal) {
       const reminded = new Set<number>()
       while (!signal.aborted) {
         await check(reminded)
@@ -279,128 +290,4 @@ function misfit({ rule, ask }: Request, decision: Decision): string | null {
   if (ask.kind !== 'question') return decision.answers ? 'This is not a question.' : null
   const open = ask.questions.filter(({ question }) => (decision.answers?.[question] ?? '').trim() === '')
   return open.length === 0 ? null : `Not answered: ${open[0]?.question}`
-}
-
-const deniedByRule = (tool: string, rule: string | null) =>
-  rule === null
-    ? `${tool} is not available here.`
-    : `A rule of the user denies this (${rule}). Do not try it in another way.`
-
-function lateAnswer({ ask, verdict, state }: Request): string {
-  if (ask.kind !== 'question' || verdict === null) return ''
-  if (!verdict.allow)
-    return state === 'expired'
-      ? `[Gateway: nobody answered your question "${ask.questions[0]?.question}".]`
-      : `[Gateway: your question "${ask.questions[0]?.question}" was not answered. ${verdict.message}]`
-  const lines = ask.questions.map(({ question }) => `${question}\n${verdict.answers?.[question] ?? ''}`)
-  return `[Gateway: the answer to your question:]\n${lines.join('\n\n')}`
-}
-
-/** For the agent, whose session ends with an unfinished call. */
-function noteOf({ ask, state, verdict }: Request): string {
-  const what =
-    ask.kind === 'tool'
-      ? `to use ${ask.use.tool}: ${gist(ask.use.work)}`
-      : ask.kind === 'plan'
-        ? 'to approve your plan'
-        : `: ${ask.questions[0]?.question}`
-  const before = `[Gateway: before the interruption you asked ${what}`
-  if (state === 'open')
-    return `${before}. There is no answer yet, and nothing of it was done. If you still need it, ask again in exactly the same way.]`
-  if (verdict?.allow)
-    return `${before}. It was allowed meanwhile, but not done yet. Do it now in exactly the same way; it is allowed once.]`
-  return `${before}. It was not allowed, and nothing of it was done. ${verdict?.message ?? ''}]`
-}
-
-/** A use of a tool on one line. */
-export function gist(work: Work): string {
-  const text = textOf(work).replace(/\s+/g, ' ').trim()
-  return text.length > 200 ? `${text.slice(0, 199)}…` : text
-}
-
-function textOf(work: Work): string {
-  switch (work.kind) {
-    case 'command':
-      return work.command
-    case 'edit':
-    case 'read':
-      return work.path
-    case 'search':
-      return work.query
-    case 'fetch':
-      return work.url
-    case 'todo':
-      return `${work.items.length} items`
-    case 'other':
-      return work.input
-    default:
-      return work satisfies never
-  }
-}
-
-function shown(ask: Ask, show: (text: string) => string): ShownAsk {
-  switch (ask.kind) {
-    case 'tool':
-      return { kind: 'tool', use: { tool: show(ask.use.tool), work: shownWork(ask.use.work, show) } }
-    case 'plan':
-      return { kind: 'plan', plan: show(ask.plan) }
-    case 'question':
-      return { kind: 'question', questions: ask.questions.map(one => shownQuestion(one, show)) }
-    default:
-      return ask satisfies never
-  }
-}
-
-const shownQuestion = (
-  { question, header, options, multiple }: Question,
-  show: (text: string) => string,
-): Question => ({
-  question: show(question),
-  header: show(header),
-  options: options.map(({ label, description }) => ({ label: show(label), description: show(description) })),
-  multiple,
-})
-
-/** People answered what they saw; the agent gets the answers under its own words. */
-function inItsWords(ask: Ask, verdict: Verdict | null, { ask: seen }: Request): Verdict | null {
-  if (ask.kind !== 'question' || seen.kind !== 'question' || !verdict?.allow) return verdict
-  const answers = ask.questions.map(({ question }, i) => [
-    question,
-    verdict.answers?.[seen.questions[i]?.question ?? ''] ?? '',
-  ])
-  return { allow: true, answers: Object.fromEntries(answers) }
-}
-
-export function shownWork(work: Work, show: (text: string) => string): Work {
-  switch (work.kind) {
-    case 'command':
-      return { ...work, command: show(work.command) }
-    case 'edit':
-      return { ...work, path: show(work.path), diff: show(work.diff) }
-    case 'read':
-      return { ...work, path: show(work.path) }
-    case 'search':
-      return { ...work, query: show(work.query), path: work.path === null ? null : show(work.path) }
-    case 'fetch':
-      return { ...work, url: show(work.url) }
-    case 'todo':
-      return { ...work, items: work.items.map(item => ({ ...item, text: show(item.text) })) }
-    case 'other':
-      return { ...work, input: show(work.input) }
-    default:
-      return work satisfies never
-  }
-}
-
-const units: readonly (readonly [number, string])[] = [
-  [86_400_000, 'day'],
-  [3_600_000, 'hour'],
-  [60_000, 'minute'],
-  [1000, 'second'],
-]
-
-function inWords(ms: number): string {
-  const [unit, name] = units.find(([one]) => ms >= one) ?? [1000, 'second']
-  const n = Math.round(ms / unit)
-  return `${n} ${name}${n === 1 ? '' : 's'}`
 }

@@ -4,4 +4,5 @@ export { createDeliver, createDeliveries, finalKey, piecesOf, wordingFor, wordin
 export { createDrafts } from './draft.ts'
 export { explain, explainRefusal } from './explain.ts'
 export { changeNotice, createNotices, notifyOfBudget } from './notices.ts'
+export { createRequestMessages, requestButtons } from './request-messages.ts'
 export { createUnprompted } from './unprompted.ts'

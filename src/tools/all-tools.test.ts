@@ -146,6 +146,11 @@ function rig({ open = false } = {}) {
       tasks: records<BoardTask>(),
       content: records<ContentItem>(),
       agents,
+      askUser: async ({ question, options }) => {
+        if (question === 'Anybody there?') return null
+        const [first] = options
+        return first ? { allow: true, answers: { [question]: first.label } } : { allow: false, message: 'Not now.' }
+      },
     }),
     newKey: () => Math.random().toString(36),
     broke: (_, error) => {
@@ -170,6 +175,17 @@ test('the whole list fits into 8 kB, and guests get the shorter one', () => {
     ...['send_message', 'list_jobs', 'memory_search', 'remember', 'forget', 'brain_search', 'brain_list', 'tasks_list'],
     ...['content_list', 'spawn_agent', 'ask_agent', 'list_agents', 'stop_agent', 'publish', 'read_channel'],
   ])
+})
+
+test('a question to the user is answered, declined, or answered later; sub-agents and guests cannot ask', async () => {
+  const { turn } = rig()
+  const ask = (who: ReturnType<typeof turn>, question: string, options?: readonly string[]) =>
+    who('ask_user', { question, ...(options && { options }) })
+  expect(await ask(turn(true), 'Tea?', ['Yes', 'No'])).toEqual({ ok: true, text: 'The answer: Yes' })
+  expect(await ask(turn(true), 'Tea?')).toEqual({ ok: true, text: 'Not now.' })
+  expect((await ask(turn(true), 'Anybody there?')).text).toContain('as the next message')
+  expect(await ask(turn(true, 'agent:abc'), 'Tea?')).toMatchObject({ ok: false })
+  expect(await ask(turn(false), 'Tea?')).toMatchObject({ ok: false })
 })
 
 test('a message goes to its conversation, or where the owner says; a guest’s only to its own', async () => {

@@ -5,6 +5,7 @@ import type { Jobs } from '../base/jobs.ts'
 import type { BoardTask, ContentItem, Fact, Records } from '../base/records.ts'
 import type { SubAgents } from '../base/subagents.ts'
 import type { Tool } from '../base/tools.ts'
+import { type AskUser, askTools } from './ask-user.ts'
 import { type FormatTime, jobTools } from './jobs.ts'
 import { type Memory, memoryTools } from './memory.ts'
 import { brainTools, contentTools, taskTools } from './records.ts'
@@ -22,6 +23,7 @@ export interface ToolPorts {
   readonly tasks?: Records<BoardTask>
   readonly content?: Records<ContentItem>
   readonly agents?: SubAgents
+  readonly askUser?: AskUser
 }
 
 export const createTools = ({
@@ -34,8 +36,10 @@ export const createTools = ({
   tasks,
   content,
   agents,
+  askUser,
 }: ToolPorts): readonly Tool[] => [
   ...(messages ? messageTools(messages, takeMessage) : []),
+  ...(askUser ? askTools(askUser) : []),
   ...(jobs ? jobTools(jobs, formatTime) : []),
   ...(memory ? memoryTools(memory, takeMessage) : []),
   ...(facts ? brainTools(facts) : []),

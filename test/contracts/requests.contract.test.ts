@@ -65,7 +65,7 @@ function open(dir: string): Gateway {
         : { type: askTools.includes(tool) ? 'ask' : 'deny', by: null },
     suggest: ({ work }) => (work.kind === 'command' && work.command.startsWith('git') ? 'Bash(git:*)' : null),
     addRule: async (rule, scope) => void added.push(`${rule} ${scope}`),
-    placeFor: ({ taken }) => taken.item.replyTo,
+    placeFor: ({ item }) => item.replyTo,
     show: text => text.replaceAll('hunter2', '…'),
     accept: async late => void accepted.push(late),
     settings: () => ({ timeoutMs: day, reminderMs: day / 24 }),
@@ -197,19 +197,12 @@ test('at the end of the event, and at the next start, what is not needed any mor
   await opened(first)
   await first.kill()
   const second = open(dir)
-  const stop = new AbortController()
-  const running = second.requests.run(stop.signal)
-  for (let i = 0; i < 100 && second.requests.admin.list('open').length > 0; i++) await soon()
+  await second.requests.recover()
   expect(second.requests.admin.list('open')).toEqual([])
-  stop.abort()
-  await running
 })
 
 test('nobody answers: a reminder, then a denial that says so', async () => {
   const gateway = open(newFolder())
-  gateway.db
-    .prepare(`INSERT INTO items (id, queue, lane, key, state, body, at) VALUES (7, 'in', ?, ?, 'running', '{}', 0)`)
-    .run(event.lane, event.key)
   const asked = ask(gateway, run('x'))
   await opened(gateway)
   const running = gateway.requests.run(never)
@@ -236,7 +229,11 @@ test('the answer to a question arrives under the words of the agent', async () =
 
 test('a question outlives its turn: a late answer arrives as a message, once', async () => {
   const gateway = open(newFolder())
-  const waiting = gateway.requests.question([question], asking, 1000, never)
+  const caller = {
+    ...{ event: 7, key: event.key, lane: event.lane, place: event.replyTo, agent: null },
+    principal: { owner: true, person: 'owner', origin: event.key },
+  }
+  const waiting = gateway.requests.question(question, caller, 1000, never)
   const [request] = await opened(gateway)
   await gateway.time.pass(2000)
   expect(await waiting).toBeNull()

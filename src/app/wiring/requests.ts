@@ -38,7 +38,7 @@ export function createRequestsWiring({
         : { type: askTools.includes(tool) ? 'ask' : 'deny', by: null },
     suggest: () => null,
     addRule: async () => undefined,
-    placeFor({ taken: { item, earlier } }) {
+    placeFor({ item, earlier }) {
       const isOwners = principalOfAll([...earlier.map(one => one.item), item]).owner
       // In their own conversation; what a job, a guest or a webhook leads to is not theirs.
       return isOwners && item.what.kind === 'message' ? item.replyTo : ownersPlace()

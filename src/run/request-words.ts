@@ -1,0 +1,127 @@
+// Requests in words: for people, with nothing hidden from them but secrets; and for the agent that asked.
+import type { Request, ShownAsk } from '../base/requests.ts'
+import type { Ask, Question, Verdict, Work } from '../base/tool-use.ts'
+
+export const deniedByRule = (tool: string, rule: string | null) =>
+  rule === null
+    ? `${tool} is not available here.`
+    : `A rule of the user denies this (${rule}). Do not try it in another way.`
+
+export function lateAnswer({ ask, verdict, state }: Request): string {
+  if (ask.kind !== 'question' || verdict === null) return ''
+  if (!verdict.allow)
+    return state === 'expired'
+      ? `[Gateway: nobody answered your question "${ask.questions[0]?.question}".]`
+      : `[Gateway: your question "${ask.questions[0]?.question}" was not answered. ${verdict.message}]`
+  const lines = ask.questions.map(({ question }) => `${question}\n${verdict.answers?.[question] ?? ''}`)
+  return `[Gateway: the answer to your question:]\n${lines.join('\n\n')}`
+}
+
+/** For the agent, whose session ends with an unfinished call. */
+export function noteOf({ ask, state, verdict }: Request): string {
+  const what =
+    ask.kind === 'tool'
+      ? `to use ${ask.use.tool}: ${gist(ask.use.work)}`
+      : ask.kind === 'plan'
+        ? 'to approve your plan'
+        : `: ${ask.questions[0]?.question}`
+  const before = `[Gateway: before the interruption you asked ${what}`
+  if (state === 'open')
+    return `${before}. There is no answer yet, and nothing of it was done. If you still need it, ask again in exactly the same way.]`
+  if (verdict?.allow)
+    return `${before}. It was allowed meanwhile, but not done yet. Do it now in exactly the same way; it is allowed once.]`
+  return `${before}. It was not allowed, and nothing of it was done. ${verdict?.message ?? ''}]`
+}
+
+/** A use of a tool on one line. */
+export function gist(work: Work): string {
+  const text = textOf(work).replace(/\s+/g, ' ').trim()
+  return text.length > 200 ? `${text.slice(0, 199)}…` : text
+}
+
+function textOf(work: Work): string {
+  switch (work.kind) {
+    case 'command':
+      return work.command
+    case 'edit':
+    case 'read':
+      return work.path
+    case 'search':
+      return work.query
+    case 'fetch':
+      return work.url
+    case 'todo':
+      return `${work.items.length} items`
+    case 'other':
+      return work.input
+    default:
+      return work satisfies never
+  }
+}
+
+export function shown(ask: Ask, show: (text: string) => string): ShownAsk {
+  switch (ask.kind) {
+    case 'tool':
+      return { kind: 'tool', use: { tool: show(ask.use.tool), work: shownWork(ask.use.work, show) } }
+    case 'plan':
+      return { kind: 'plan', plan: show(ask.plan) }
+    case 'question':
+      return { kind: 'question', questions: ask.questions.map(one => shownQuestion(one, show)) }
+    default:
+      return ask satisfies never
+  }
+}
+
+const shownQuestion = (
+  { question, header, options, multiple }: Question,
+  show: (text: string) => string,
+): Question => ({
+  question: show(question),
+  header: show(header),
+  options: options.map(({ label, description }) => ({ label: show(label), description: show(description) })),
+  multiple,
+})
+
+/** People answered what they saw; the agent gets the answers under its own words. */
+export function inItsWords(ask: Ask, verdict: Verdict | null, { ask: seen }: Request): Verdict | null {
+  if (ask.kind !== 'question' || seen.kind !== 'question' || !verdict?.allow) return verdict
+  const answers = ask.questions.map(({ question }, i) => [
+    question,
+    verdict.answers?.[seen.questions[i]?.question ?? ''] ?? '',
+  ])
+  return { allow: true, answers: Object.fromEntries(answers) }
+}
+
+function shownWork(work: Work, show: (text: string) => string): Work {
+  switch (work.kind) {
+    case 'command':
+      return { ...work, command: show(work.command) }
+    case 'edit':
+      return { ...work, path: show(work.path), diff: show(work.diff) }
+    case 'read':
+      return { ...work, path: show(work.path) }
+    case 'search':
+      return { ...work, query: show(work.query), path: work.path === null ? null : show(work.path) }
+    case 'fetch':
+      return { ...work, url: show(work.url) }
+    case 'todo':
+      return { ...work, items: work.items.map(item => ({ ...item, text: show(item.text) })) }
+    case 'other':
+      return { ...work, input: show(work.input) }
+    default:
+      return work satisfies never
+  }
+}
+
+const units: readonly (readonly [number, string])[] = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+  [1000, 'second'],
+]
+
+export function inWords(ms: number): string {
+  const [unit, name] = units.find(([one]) => ms >= one) ?? [1000, 'second']
+  const n = Math.round(ms / unit)
+  return `${n} ${name}${n === 1 ? '' : 's'}`
+}
