@@ -1,5 +1,6 @@
 // ask_user: the agent asks the owner something and waits for the answer for a while.
 
+import { agentOf } from '../base/event.ts'
 import type { Question, Verdict } from '../base/tool-use.ts'
 import type { Caller, Tool } from '../base/tools.ts'
 import { done, refused, tool } from './tool.ts'
@@ -14,14 +15,14 @@ const mostOptions = 8
 export const askTools = (ask: AskUser): readonly Tool[] => [
   tool({
     name: 'ask_user',
-    about: 'Asks the user a question, with buttons for the options. Only if you cannot continue without the answer.',
+    about: 'Asks the user something.',
     takes: {
       question: { type: 'string', about: '', required: true },
-      options: { type: 'strings', about: `short answers to choose from, ${mostOptions} at most` },
+      options: { type: 'strings', about: 'choices' },
     },
     ownerOnly: true,
     async call({ question, options = [] }, caller, signal) {
-      if (caller.agent !== null || caller.place === null)
+      if (agentOf(caller.lane) !== null || caller.place === null)
         return refused('Nobody reads along here. Put the question into your answer instead. Nothing was asked.')
       if (options.length > mostOptions) return refused(`At most ${mostOptions} options, please. Nothing was asked.`)
       const asked: Question = {

@@ -31,11 +31,11 @@ export function jobTools(jobs: Jobs, format: FormatTime): readonly Tool[] {
           required: true,
         },
         instruction: { type: 'string', about: 'self-contained', required: true },
-        channel: { type: 'string', about: 'where the answer goes; default: this conversation' },
+        channel: { type: 'string', about: 'default: this conversation' },
         timezone: { type: 'string', about: 'such as Europe/Berlin' },
         skip_if_unchanged: {
           type: 'string',
-          about: '"file PATH", "url ADDRESS" or "command LINE": skipped while it stays the same',
+          about: '"file PATH", "url ADDRESS" or "command LINE": skipped while unchanged',
         },
       },
       ownerOnly: true,

@@ -24,14 +24,14 @@ export function brainTools(facts: Records<Fact>): readonly Tool[] {
   const view = openView(facts, factLine)
   const about = {
     type: { type: 'string', about: 'such as preference' },
-    category: { type: 'string', about: 'such as work' },
+    category: { type: 'string', about: '' },
     tags: { type: 'strings', about: '' },
   } as const
   return [
     tool({
       name: 'brain_add',
       about: 'Adds a fact to the brain.',
-      takes: { content: { type: 'string', about: 'the fact', required: true }, ...about },
+      takes: { content: { type: 'string', about: '', required: true }, ...about },
       ownerOnly: true,
       async call({ content, type = 'fact', category = '', tags = [] }) {
         const fact = await facts.add({ content, type, category, tags })
@@ -66,7 +66,7 @@ export function brainTools(facts: Records<Fact>): readonly Tool[] {
     tool({
       name: 'brain_update',
       about: 'Changes a fact of the brain.',
-      takes: { id, content: { type: 'string', about: 'the fact' }, ...about },
+      takes: { id, content: { type: 'string', about: '' }, ...about },
       ownerOnly: true,
       call: ({ id, ...change }, caller) => view.change(caller, id, given(change), 'fact'),
     }),
@@ -153,7 +153,7 @@ export function contentTools(content: Records<ContentItem>): readonly Tool[] {
   return [
     tool({
       name: 'content_add',
-      about: 'Adds a content item: something to read or write about.',
+      about: 'Adds something to read or write about.',
       takes: { title: { type: 'string', about: '', required: true }, ...about },
       ownerOnly: true,
       async call({ title, url = '', kind = 'article', summary = '', status, tags = [] }) {

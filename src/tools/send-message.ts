@@ -42,10 +42,10 @@ export function messageTools(
     tool({
       name: 'send_message',
       about:
-        'Sends a chat message immediately: during a long turn, with files, or to another channel. Your final answer is sent anyway; do not repeat it here.',
+        'Sends a message immediately: during a long turn, with files, or elsewhere. Your final answer is sent anyway.',
       takes: {
         text: { type: 'string', about: 'markdown', required: true },
-        channel: { type: 'string', about: 'such as discord:123; default: this conversation' },
+        channel: { type: 'string', about: 'such as discord:123; default: here' },
         files: { type: 'strings', about: 'paths in the workspace' },
       },
       async call({ text, channel, files = [] }, caller) {

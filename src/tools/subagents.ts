@@ -28,7 +28,7 @@ export function agentTools(
   return [
     tool({
       name: 'spawn_agent',
-      about: 'Starts a sub-agent for one piece of work; its report starts a new turn later, so do not wait for it.',
+      about: 'Starts a sub-agent for one piece of work. Its report starts a new turn.',
       takes: {
         task: { type: 'string', about: 'what to do, self-contained', required: true },
         name: { type: 'string', about: '' },
@@ -44,7 +44,7 @@ export function agentTools(
     }),
     tool({
       name: 'ask_agent',
-      about: 'Asks a sub-agent a follow-up question; it answers with a report, or here if you set wait.',
+      about: 'Asks a sub-agent something; it answers with a report, or here with wait.',
       takes: {
         agent,
         question: { type: 'string', about: '', required: true },
