@@ -158,7 +158,7 @@ export async function buildGateway(parts: BuildParts) {
     broke: bug,
   })
   const mission = await openOverview({
-    ...{ live, db, clock, emit, inbox, usage, jobs: triggers.jobs },
+    ...{ live, db, clock, emit, inbox, usage, jobs: triggers.jobs, openRequests: stores.requests.countOpen },
     status: () => report.status(),
   })
   listeners.push(...mission.listeners)
@@ -231,6 +231,7 @@ export async function buildGateway(parts: BuildParts) {
     counts: queueStore.counts,
     delayed: queueStore.delayed,
     budget: budget.view,
+    openRequests: stores.requests.countOpen,
     database: db,
     notes: loss === null ? [] : [loss],
     resting: cooldowns.list,

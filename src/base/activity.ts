@@ -1,6 +1,7 @@
 // What Mission Control shows: the activity list, the timeline of one event, usage and the overview.
 import type { Usage } from './agent.ts'
 import type { LaneKey } from './event.ts'
+import type { Request } from './requests.ts'
 
 export interface ActivityEntry {
   /** Increases, also across restarts. */
@@ -125,11 +126,22 @@ export interface Overview extends Pulse {
   readonly next: readonly { readonly job: string; readonly at: number }[]
 }
 
+/** Requests without what they ask, which only those who may answer see. */
+export interface RequestNews {
+  readonly open: number
+  /** Null: nothing has changed; this is where it stands. */
+  readonly changed: Pick<Request, 'id' | 'state' | 'event' | 'lane'> | null
+}
+
 /** What Mission Control needs from the gateway. */
 export interface MissionControl {
   readonly activity: Activity
   /** Calls the listener with the name of each workspace file that changes. Call the returned function to stop. */
   followFiles(listener: (file: string) => void): () => void
+  /** Calls the listener when something is asked, has waited for long, or was answered. */
+  followRequests(listener: (news: RequestNews) => void): () => void
+  /** Where it stands. */
+  requestNews(): RequestNews
   pulse(): Pulse
   overview(): Promise<Overview>
   event(id: number): EventView | null

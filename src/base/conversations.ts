@@ -1,5 +1,6 @@
 // The conversations of one chat for its owner: list, read and search.
 import type { PastMessage } from './history.ts'
+import type { Request } from './requests.ts'
 
 export interface Conversation {
   readonly id: string
@@ -14,6 +15,8 @@ export interface Conversation {
 /** A section of a conversation. Ask for more before and after it with these numbers; null: there is no more. */
 export interface Stretch {
   readonly messages: readonly PastMessage[]
+  /** What was asked in the turns of these messages, oldest first; at the end of the conversation also what is asked here by others. */
+  readonly requests?: readonly Request[]
   readonly older: number | null
   readonly newer: number | null
 }

@@ -84,6 +84,9 @@ export interface RequestStore {
   find(id: number): Request | null
   /** Oldest first. */
   open(): readonly Request[]
+  countOpen(): number
+  /** Of the events of a lane from this id up to (not including) that one, oldest first: the latest `most`. */
+  ofLane(lane: LaneKey, from: number, to: number, most: number): readonly Request[]
   /** Newest first, before this id. */
   all(most: number, before: number | null): readonly Request[]
   /** Of this event and exactly this input, oldest first: open, or answered without its answer having reached a turn. */

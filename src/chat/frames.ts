@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { attachmentId, mostAttachments } from '../base/attachments.ts'
 import type { PastMessage } from '../base/history.ts'
+import type { Request } from '../base/requests.ts'
 import { excerpt } from '../base/scrub.ts'
 
 // Half a surrogate pair cannot be stored, so two such ids would become one.
@@ -47,7 +48,15 @@ export type ServerFrame =
       readonly ok: boolean
       readonly files?: readonly string[]
     }
-  | { readonly type: 'history'; readonly messages: readonly PastMessage[]; readonly older: number | null }
+  /** An agent asks something, or it was answered. */
+  | { readonly type: 'request'; readonly request: Request }
+  | {
+      readonly type: 'history'
+      readonly messages: readonly PastMessage[]
+      readonly older: number | null
+      /** What was asked in their turns; open and ended ones. */
+      readonly requests: readonly Request[]
+    }
 
 export type Parsed =
   | { readonly ok: true; readonly frame: ClientFrame }

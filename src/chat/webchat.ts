@@ -13,8 +13,10 @@ import type {
   Place,
   Refused,
 } from '../base/event.ts'
+import type { Request } from '../base/requests.ts'
 import type { Connected, MessageReply, NewMessage, Socket } from '../base/socket.ts'
 import { type Client, createClient } from './client.ts'
+import { createOrder } from './frame-order.ts'
 import { type ClientFrame, parseFrame, type ServerFrame } from './frames.ts'
 import { createPositions } from './queue-positions.ts'
 
@@ -34,7 +36,7 @@ export interface WebchatParts {
   /** The keys of the waiting events, the next one first. Cheap. */
   positions(lane: string): readonly { readonly key: string; readonly position: number }[]
   /** The latest messages. */
-  history(conversation: string): Pick<Stretch, 'messages' | 'older'>
+  history(conversation: string): Pick<Stretch, 'messages' | 'older' | 'requests'>
   /** Reports an error that nobody is waiting for. */
   broke(error: unknown): void
   /** The stored final of an event, if there is one. */
@@ -48,6 +50,8 @@ export interface WebchatParts {
 
 export interface Webchat extends ChatAdapter {
   connect(socket: Socket, conversation: string, how: Connected): void
+  /** Somebody is asked something, or it was answered: shown in the conversation of the turn, and where people are asked. */
+  request(request: Request): void
   /** The same over HTTP: one message, and with `wait` its final. */
   message(message: NewMessage, wait: boolean, signal: AbortSignal): Promise<MessageReply>
 }
@@ -251,6 +255,13 @@ export function createWebchat(parts: WebchatParts): Webchat {
       catchUp(conversation, client).catch(error => broke(error, null))
     },
 
+    request(request) {
+      const { lane, place } = request
+      const asked = place?.chat === name ? [place.conversation] : []
+      const own = lane.startsWith(laneOf('')) ? [lane.slice(laneOf('').length)] : []
+      for (const conversation of new Set([...own, ...asked])) sendAll(conversation, { type: 'request', request })
+    },
+
     async message(message, wait, signal) {
       const { conversation, id } = message
       const waiter = wait ? waitFor(keyOf(conversation, id), id, signal) : null
@@ -306,24 +317,8 @@ export function createWebchat(parts: WebchatParts): Webchat {
   /** Undelivered messages come first, then the history, then the waiting messages. */
   async function catchUp(conversation: string, client: Client): Promise<void> {
     await parts.deliverWaiting(laneOf(conversation))
-    const { messages, older } = parts.history(conversation)
-    client.send({ type: 'history', messages, older })
+    const { messages, older, requests = [] } = parts.history(conversation)
+    client.send({ type: 'history', messages, older, requests })
     positions.greet(conversation, client)
   }
 }
-
-/** Looking up files takes time; later frames of the same client must not overtake the message. */
-function createOrder(): (frame: ClientFrame, work: () => Promise<void>) => void {
-  let last: Promise<void> | null = null
-  return (frame, work) => {
-    if (frame.type === 'stop' || (last === null && !needsLookup(frame))) return void work()
-    const mine = (last ?? Promise.resolve()).then(work)
-    last = mine
-    void mine.then(() => {
-      if (last === mine) last = null
-    })
-  }
-}
-
-const needsLookup = (frame: ClientFrame): boolean =>
-  frame.type === 'edit' || (frame.type === 'message' && (frame.attachments ?? []).length > 0)

@@ -1,12 +1,15 @@
 // The conversations of a chat: listing, paging, searching.
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
+import { someRequest } from '../../test/fakes/requests.ts'
 import type { Delivery } from '../base/chat.ts'
 import type { NewEvent } from '../base/event.ts'
+import type { Request } from '../base/requests.ts'
 import { createConversationList } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
 import { createHistory } from './history.ts'
 import { createQueueStore } from './queue-store.ts'
+import { createRequestStore } from './requests.ts'
 
 const opened: Database[] = []
 afterEach(async () => {
@@ -17,7 +20,9 @@ function open() {
   const db = openDatabase(':memory:')
   opened.push(db)
   let now = 1000
-  const queueStore = createQueueStore(db, { now: () => now++, sleep: async () => undefined })
+  const clock = { now: () => now++, sleep: async () => undefined }
+  const requests = createRequestStore(db, clock)
+  const queueStore = createQueueStore(db, clock)
   const author = { id: 'owner', name: 'owner', owner: true }
   const event = (conversation: string, id: string, text: string): NewEvent => ({
     ...{ key: `webchat:${conversation}:${id}`, lane: `webchat:${conversation}`, source: 'webchat' },
@@ -28,7 +33,8 @@ function open() {
     ...{ place: { chat: 'webchat', conversation }, kind: 'final', about, text, ok: true },
   })
   return {
-    conversations: createConversationList(db, createHistory(db), 'webchat'),
+    conversations: createConversationList(db, createHistory(db), 'webchat', requests),
+    requests,
     queueStore,
     event,
     now: () => now,
@@ -122,7 +128,7 @@ test('a long conversation can be paged in both directions without a gap', async 
   }
   expect(onward).toEqual(all.slice(6))
   expect(conversations.from('a', 1, 5).older).toBe(null)
-  expect(conversations.before('nobody', null, 5)).toEqual({ messages: [], older: null, newer: null })
+  expect(conversations.before('nobody', null, 5)).toEqual({ messages: [], older: null, newer: null, requests: [] })
 })
 
 test('a message larger than a page is a section of its own', async () => {
@@ -196,4 +202,42 @@ test('a search through long texts lets other work run, and neither misses nor du
   over = true
   expect(hits.map(({ id }) => id)).toEqual(['40', '20', '0'])
   expect(turns).toBeGreaterThan(6)
+})
+
+test('a section has the requests of its turns; the end of the conversation also has what others ask here', async () => {
+  const { conversations, requests, says } = open()
+  for (const id of ['a', 'b', 'c']) await says('home', id, `message ${id}`, `answer ${id}`)
+  const asks = (event: number, changes: Partial<Request> = {}) => {
+    const { id: _, at: __, ...rest } = someRequest({ event, ...changes })
+    return requests.add(rest, `${event}`)
+  }
+  const [first, third] = [await asks(1), await asks(5)]
+  const ofJob = await asks(6, { lane: 'cron:report' })
+  await asks(6, { lane: 'webchat:work', place: { chat: 'webchat', conversation: 'work' } })
+  const latest = conversations.before('home', null, 2)
+  expect(latest.requests?.map(({ id }) => id)).toEqual([third.id, ofJob.id])
+  expect(conversations.before('home', latest.older, 100).requests?.map(({ id }) => id)).toEqual([first.id])
+  expect(conversations.from('home', 1, 2).requests?.map(({ id }) => id)).toEqual([first.id])
+  expect(requests.countOpen()).toBe(4)
+})
+
+test('a section is bounded however much was asked, and open requests are always in it', async () => {
+  const { conversations, requests, says } = open()
+  await says('home', 'a', 'go')
+  const long = 'x'.repeat(60_000)
+  const {
+    id: _,
+    at: __,
+    ...rest
+  } = someRequest({
+    ...{ event: 1, ask: { kind: 'tool', use: { tool: 'Bash', work: { kind: 'command', command: long } } } },
+  })
+  const added = []
+  for (let i = 0; i < 20; i++) added.push(await requests.add(rest, `${i}`))
+  const how = { state: 'denied', verdict: null, by: 'owner', always: null, used: true } as const
+  for (const { id } of added.slice(1)) await requests.settle(id, how)
+  const shown = conversations.before('home', null, 10).requests?.map(({ id }) => id) ?? []
+  expect(shown).toContain(added[0]?.id)
+  expect(shown).toContain(added.at(-1)?.id)
+  expect(shown.length).toBeLessThan(12)
 })

@@ -1,8 +1,9 @@
 // The conversations of a chat: list, sections of one, and a search over all.
 import { setImmediate } from 'node:timers/promises'
 import type { Delivery } from '../base/chat.ts'
-import type { Conversation, ConversationHit, ConversationList } from '../base/conversations.ts'
+import type { Conversation, ConversationHit, ConversationList, Stretch } from '../base/conversations.ts'
 import type { NewEvent } from '../base/event.ts'
+import type { Request, RequestStore } from '../base/requests.ts'
 import type { Database } from './database.ts'
 import { type History, pastMessageOf, type Row } from './history.ts'
 
@@ -11,11 +12,14 @@ const snippet = { before: 40, all: 160 }
 const mostWords = 8
 /** How much one step of a search may read, and for how long: messages must not wait for a search. */
 const slice = { items: 4000, ms: 5 }
+/** One section has at most so many requests; open ones always. */
+const shownRequests = { most: 100, characters: 500_000 }
 
 export function createConversationList(
   db: Database,
   history: Pick<History, 'before' | 'from'>,
   chat: string,
+  requests: Pick<RequestStore, 'open' | 'ofLane'>,
 ): ConversationList {
   const prefix = `${chat}:`
   const range = [prefix, `${chat};`] as const // `;` is what follows `:`
@@ -43,6 +47,15 @@ export function createConversationList(
     )
   }
 
+  const requestsIn = (conversation: string, from: number, to: number | null): readonly Request[] => {
+    const lane = laneOf(conversation)
+    const own = requests.ofLane(lane, from, to ?? Number.MAX_SAFE_INTEGER, shownRequests.most)
+    if (to !== null) return fitting(own)
+    const isHere = ({ place }: Request) => place?.chat === chat && place.conversation === conversation
+    const others = requests.open().filter(request => request.lane !== lane && isHere(request))
+    return fitting([...own, ...others])
+  }
+
   return {
     list(most) {
       const busy = new Map<string, number>()
@@ -57,8 +70,14 @@ export function createConversationList(
         }),
       )
     },
-    before: (conversation, item, most) => history.before(laneOf(conversation), item, most),
-    from: (conversation, item, most) => history.from(laneOf(conversation), item, most),
+    before(conversation, item, most) {
+      const stretch = history.before(laneOf(conversation), item, most)
+      return { ...stretch, requests: requestsIn(conversation, stretch.older ?? 0, item) }
+    },
+    from(conversation, item, most): Stretch {
+      const stretch = history.from(laneOf(conversation), item, most)
+      return { ...stretch, requests: requestsIn(conversation, item, stretch.newer) }
+    },
 
     async search(given, most) {
       const terms = given.normalize('NFC').split(/\s+/).filter(Boolean).slice(0, mostWords)
@@ -86,6 +105,16 @@ export function createConversationList(
       return hits
     },
   }
+}
+
+/** The newest ones that fit; open ones always, since somebody must answer them. */
+function fitting(requests: readonly Request[]): readonly Request[] {
+  let room = shownRequests.characters
+  const fits = requests.toReversed().filter(request => {
+    room -= JSON.stringify(request.ask).length
+    return request.state === 'open' || room > 0
+  })
+  return fits.reverse()
 }
 
 interface LaneEnd {

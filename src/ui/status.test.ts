@@ -9,6 +9,7 @@ test('a chat counts as unreachable until it is connected, and again after it is 
     counts: () => counts,
     delayed: () => 0,
     budget: () => null,
+    openRequests: () => 0,
     database: { trouble: () => null },
     notes: [],
     walls: () => [],

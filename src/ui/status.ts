@@ -6,6 +6,7 @@ import type {
   EventView,
   MissionControl,
   Overview,
+  RequestNews,
   RunningEvent,
   UsageReport,
 } from '../base/activity.ts'
@@ -29,6 +30,8 @@ export interface StatusParts {
   counts(queue: 'in' | 'out'): QueueCounts
   delayed(): number
   budget(): BudgetView | null
+  /** How many requests wait for somebody's answer. */
+  openRequests(): number
   readonly database: { trouble(): { readonly why: string } | null }
   /** What the owner should know about this start. */
   readonly notes: readonly string[]
@@ -59,6 +62,13 @@ export function createStatus(parts: StatusParts) {
       return null // as above
     }
   }
+  const openRequests = () => {
+    try {
+      return parts.openRequests()
+    } catch {
+      return 0 // as above
+    }
+  }
   const turns = { count: 0, ms: 0, firstWords: 0, firstWordMs: 0 }
 
   const trouble = () => parts.database.trouble()?.why ?? null
@@ -75,6 +85,8 @@ export function createStatus(parts: StatusParts) {
       /** received = answered + waiting + running + refused + failed; events cancelled before they began count as refused. */
       events: countsOf('in'),
       budget: budget(),
+      /** Waiting for somebody's answer. */
+      requests: { open: openRequests() },
       /** Why nothing is accepted at the moment. Null if all is well. */
       trouble: trouble(),
       notes: parts.notes,
@@ -119,6 +131,7 @@ export function createStatus(parts: StatusParts) {
           'outcome',
         ),
         ...metric('aetheel_events', 'gauge', 'Events that have not ended.', { waiting, running }, 'state'),
+        ...metric('aetheel_requests_open', 'gauge', 'Requests that wait for an answer.', now.requests.open),
         ...metric('aetheel_deliveries', 'gauge', 'Deliveries in the outbox.', deliveries, 'state'),
         ...metric('aetheel_deliveries_delayed', 'gauge', 'Deliveries that failed before and are retried.', delayed),
         ...metric('aetheel_turns_total', 'counter', 'Turns that ended since the start.', turns.count),
@@ -180,6 +193,7 @@ export interface OverviewParts {
   readonly logPrefix: string
   /** False if the running events cannot be read now. */
   isReadable(): boolean
+  openRequests(): number
   status(): object
   zone(): string
   now(): number
@@ -196,6 +210,12 @@ const waitingShown = 100
 export function createOverview(parts: OverviewParts) {
   const { activity, timeline, inbox, jobs, usage, status, zone, now } = parts
   const turns = new Map<number, { readonly backend: string; readonly since: number }>()
+
+  const requestFollowers = new Set<(news: RequestNews) => void>()
+  const newsOf = (changed: RequestNews['changed']): RequestNews => ({
+    open: parts.isReadable() ? parts.openRequests() : 0,
+    changed,
+  })
 
   const running = (): readonly RunningEvent[] =>
     timeline.running().map(({ id, lane, at, item }) => {
@@ -222,6 +242,11 @@ export function createOverview(parts: OverviewParts) {
   const admin: MissionControl = {
     activity,
     followFiles: listener => parts.followFiles(atMostEvery(logNewsMs, parts.logPrefix, listener)),
+    followRequests(listener) {
+      requestFollowers.add(listener)
+      return () => void requestFollowers.delete(listener)
+    },
+    requestNews: () => newsOf(null),
     pulse: () => ({ status: status(), running: parts.isReadable() ? running() : [] }),
     event: timeline.view,
     async overview() {
@@ -241,6 +266,11 @@ export function createOverview(parts: OverviewParts) {
     listen(signal: Signal): void {
       if (signal.type === 'turn-began') turns.set(signal.id, { backend: signal.backend, since: now() })
       else if (signal.type === 'turn-ended') turns.delete(signal.id)
+      else if ('request' in signal && requestFollowers.size > 0) {
+        const { id, state, event, lane } = signal.request
+        const news = newsOf({ id, state, event, lane })
+        for (const follower of requestFollowers) follower(news)
+      }
     },
   }
 }

@@ -1,11 +1,13 @@
 // The data of Mission Control in memory, for tests of the HTTP server and its benchmark.
-import type { ActivityEntry, EventView, MissionControl } from '../../src/base/activity.ts'
+import type { ActivityEntry, EventView, MissionControl, RequestNews } from '../../src/base/activity.ts'
 
 export interface FakeMission extends MissionControl {
   /** Adds an activity entry. */
   happen(text: string): ActivityEntry
   /** Reports a changed workspace file. */
   touch(file: string): void
+  /** Reports that something was asked or answered. */
+  asks(news: RequestNews): void
   followers(): number
   pulses(): number
 }
@@ -21,7 +23,9 @@ export function fakeMission(): FakeMission {
   const entries: ActivityEntry[] = []
   const followers = new Set<(entry: ActivityEntry) => void>()
   const readers = new Set<(file: string) => void>()
+  const askedOf = new Set<(news: RequestNews) => void>()
   let pulses = 0
+  let last: RequestNews = { open: 0, changed: null }
   return {
     activity: {
       list: async (before, most) =>
@@ -50,6 +54,15 @@ export function fakeMission(): FakeMission {
     },
     touch(file) {
       for (const reader of readers) reader(file)
+    },
+    followRequests(listener) {
+      askedOf.add(listener)
+      return () => void askedOf.delete(listener)
+    },
+    requestNews: () => ({ ...last, changed: null }),
+    asks(news) {
+      last = news
+      for (const one of askedOf) one(news)
     },
     followers: () => followers.size,
     pulses: () => pulses,

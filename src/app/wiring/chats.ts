@@ -102,7 +102,14 @@ export async function createChats(parts: ChatsParts) {
   /** Chats with a remote server, which may be unreachable. */
   const farChats = remote.map(({ name }) => name)
 
-  return { webchat, uploads, farChats, ...whenReady(farChats) }
+  const ready = whenReady(farChats)
+  return {
+    ...{ webchat, uploads, farChats, connected: ready.connected },
+    listen(signal: Signal): void {
+      ready.listen(signal)
+      if ('request' in signal) webchat.request(signal.request)
+    },
+  }
 }
 
 export function whenReady(names: readonly string[]) {

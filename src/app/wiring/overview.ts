@@ -18,10 +18,11 @@ export interface OverviewParts {
   readonly inbox: Lanes<NewEvent>
   readonly usage: UsageStore
   readonly jobs: Jobs
+  openRequests(): number
   status(): object
 }
 
-export async function openOverview({ live, db, clock, emit, inbox, usage, jobs, status }: OverviewParts) {
+export async function openOverview({ live, db, clock, emit, inbox, usage, jobs, openRequests, status }: OverviewParts) {
   const { configDir } = live.current()
   const timeline = createTimeline(db, clock)
   const activity = createActivity({
@@ -36,7 +37,7 @@ export async function openOverview({ live, db, clock, emit, inbox, usage, jobs, 
       }),
   })
   const overview = await createOverview({
-    ...{ activity, timeline, inbox, jobs, usage, status, now: clock.now },
+    ...{ activity, timeline, inbox, jobs, usage, status, openRequests, now: clock.now },
     followFiles: listener => followFiles(configDir, ['', 'skills/*', logFolder], listener),
     logPrefix: `${logFolder}/`,
     isReadable: () => db.trouble()?.kind !== 'damaged',

@@ -44,7 +44,8 @@ export function createStores({ live, db, clock, emit }: StoresParts) {
   )
   const sessions = openSessions(db, clock, sessionsFile.touch)
   const history = createHistory(db)
-  const conversations = createConversationList(db, history, 'webchat')
+  const requests = createRequestStore(db, clock)
+  const conversations = createConversationList(db, history, 'webchat', requests)
   const conversationSettings = createConversationSettings(db, clock)
   const usage = createUsage(db, clock)
   const chatStates = createChatStates(db, clock)
@@ -52,7 +53,6 @@ export function createStores({ live, db, clock, emit }: StoresParts) {
   const descents = createDescentStore(db, clock)
   const uploadStore = createUploadStore(db, clock)
   const boots = createBootStore(db, clock)
-  const requests = createRequestStore(db, clock)
   const pairing = createPairing(db, clock, below => randomInt(below))
 
   return {

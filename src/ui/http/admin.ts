@@ -1,6 +1,6 @@
 // The owner's admin API: jobs, sessions, memory, sub-agents.
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
-import type { RequestState, RequestsAdmin } from '../../base/requests.ts'
+import type { Request, RequestState, RequestsAdmin } from '../../base/requests.ts'
 import type { AdminApi, HttpLimits } from './options.ts'
 import { type Exchange, replyError, replyJson } from './reply.ts'
 import type { Route } from './route.ts'
@@ -101,7 +101,8 @@ const requestRoutes = (requests: RequestsAdmin, bodyBytes: number): Routes => ({
       method: 'GET',
       access: 'token',
       async answer(exchange) {
-        const [which, before] = ['state', 'before'].map(name => exchange.url.searchParams.get(name))
+        const [which, before, id] = ['state', 'before', 'id'].map(name => exchange.url.searchParams.get(name))
+        if (id) return replyOne(exchange, /^\d{1,15}$/.test(id) ? requests.find(Number(id)) : null)
         if (which !== null && which !== 'open' && which !== 'all')
           return replyError(exchange, 400, '"state" must be "open" or "all".')
         if (before && !/^\d{1,15}$/.test(before))
@@ -131,6 +132,9 @@ const requestRoutes = (requests: RequestsAdmin, bodyBytes: number): Routes => ({
     }),
   ],
 })
+
+const replyOne = (exchange: Exchange, request: Request | null): void =>
+  request === null ? replyError(exchange, 404, 'There is no such request.') : replyJson(exchange, 200, { request })
 
 const lateWords: Readonly<Record<RequestState, string>> = {
   open: 'It could not be answered; try again.',

@@ -181,3 +181,17 @@ test('HEAD of the stream ends', async () => {
   const answer = await fetch(`${url}/events`, { method: 'HEAD', headers: bearer })
   expect(answer.status).toBe(200)
 })
+
+test('requests are reported at once, and a new listener gets their number', async () => {
+  const mission = fakeMission()
+  const { port } = await open({ admin: { mission } })
+  mission.asks({ open: 2, changed: { id: 5, state: 'open', event: 7, lane: 'webchat:home' } })
+  const reader = listen(port)
+  await until(() => reader.blocks('requests').length > 0)
+  expect(reader.blocks('requests')).toEqual([{ open: 2, changed: null }])
+  mission.asks({ open: 1, changed: { id: 5, state: 'allowed', event: 7, lane: 'webchat:home' } })
+  await until(() => reader.blocks('requests').length > 1)
+  expect(reader.blocks('requests')[1]).toEqual({
+    ...{ open: 1, changed: { id: 5, state: 'allowed', event: 7, lane: 'webchat:home' } },
+  })
+})

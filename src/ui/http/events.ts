@@ -1,6 +1,6 @@
 // Live activity as server-sent events. Each event is encoded once, and the same bytes go to all clients.
 import type { Socket } from 'node:net'
-import type { ActivityEntry, MissionControl } from '../../base/activity.ts'
+import type { ActivityEntry, MissionControl, RequestNews } from '../../base/activity.ts'
 import type { HttpLimits } from './options.ts'
 import { type Exchange, replyError, securityHeaders } from './reply.ts'
 
@@ -9,9 +9,11 @@ export interface EventStream {
   take(exchange: Exchange): void
 }
 
+type EventParts = Pick<MissionControl, 'activity' | 'followFiles' | 'followRequests' | 'requestNews' | 'pulse'>
+
 /** Runs until the signal. Does nothing while no client is connected. */
 export const createEvents = (
-  { activity, followFiles, pulse }: Pick<MissionControl, 'activity' | 'followFiles' | 'pulse'>,
+  { activity, followFiles, followRequests, requestNews, pulse }: EventParts,
   limits: Pick<HttpLimits, 'streamBytes' | 'statusMs' | 'gatherMs' | 'breathEveryMs'>,
   signal: AbortSignal,
 ): EventStream => {
@@ -71,7 +73,8 @@ export const createEvents = (
       changed.add(file)
       gather()
     }
-    leave = [activity.follow(received), followFiles(touched)]
+    // Not gathered: somebody waits for the answer.
+    leave = [activity.follow(received), followFiles(touched), followRequests(news => send(encodedNews(news)))]
     breathing = setInterval(() => send(':\n\n'), limits.breathEveryMs)
   }
   const rest = (): void => {
@@ -113,12 +116,17 @@ export const createEvents = (
       })
       const waiting = new Set(fresh.map(({ id }) => id))
       const missed = after === null ? [] : activity.after(after).filter(({ id }) => !waiting.has(id))
-      write(socket, Buffer.from(`retry: 2000\n\n${statusNow()}${missed.map(encoded).join('')}`))
+      write(
+        socket,
+        Buffer.from(`retry: 2000\n\n${statusNow()}${encodedNews(requestNews())}${missed.map(encoded).join('')}`),
+      )
     },
   }
 }
 
 const encoded = (entry: ActivityEntry): string => `id: ${entry.id}\nevent: activity\ndata: ${JSON.stringify(entry)}\n\n`
+
+const encodedNews = (news: RequestNews): string => `event: requests\ndata: ${JSON.stringify(news)}\n\n`
 
 /** Null on the first connection, which has missed nothing. */
 const lastReceived = ({ request, url }: Exchange): number | null | 'unreadable' => {
