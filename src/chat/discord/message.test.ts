@@ -96,5 +96,5 @@ test('a replied-to or forwarded message is included', () => {
   expect(wordsOf(reply, us)).toBe('[In reply to bob]\n> The sky\n> is green.\n\nis that so?')
   expect(wordsOf({ ...reply, referenced_message: { author: bot, content: 'mine' } }, us)).toBe('is that so?')
   const forwarded = message({ content: '', message_snapshots: [{ message: { content: 'look' } }] })
-  expect(wordsOf(forwarded, us)).toBe('[Forwarded message]\nlook')
+  expect(wordsOf(forwarded, us)).toBe('[Forwarded message]\n> look')
 })

@@ -2,6 +2,7 @@
 
 import type { APIMessage, GatewayGuildCreateDispatchData, GatewayReadyDispatchData } from '@discordjs/core'
 import type { Attachment, NewEvent, Sender } from '../../base/event.ts'
+import { forwarded, inReply, namedInReply } from '../quoted.ts'
 
 export interface Person {
   readonly id: string
@@ -142,14 +143,14 @@ export function wordsOf(message: MessageSeen, us: Us): string {
   const own = promptOf(message, us)
   // A command stays a command even as a reply.
   if (own.startsWith('/')) return own
-  const forwarded = (message.message_snapshots ?? []).map(({ message: { content } }) => content).filter(Boolean)
+  const others = (message.message_snapshots ?? []).map(({ message: { content } }) => content).filter(Boolean)
   const other = message.referenced_message
-  const quoted = other && other.author.id !== us.id && other.content !== '' ? [quote(other)] : []
-  return [...quoted, ...forwarded.map(text => `[Forwarded message]\n${text}`), own].filter(Boolean).join('\n\n')
+  const quoted =
+    other && other.author.id !== us.id && other.content !== ''
+      ? [inReply(namedInReply(nameOf(other.author)), other.content)]
+      : []
+  return [...quoted, ...others.map(forwarded), own].filter(Boolean).join('\n\n')
 }
-
-const quote = ({ author, content }: { readonly author: Person; readonly content: string }): string =>
-  `[In reply to ${nameOf(author)}]\n${content.replace(/^/gm, '> ')}`
 
 // Fills in fields that Discord always sends but a compatible server may leave out.
 

@@ -2,6 +2,7 @@
 import type { ChatPeople } from '../../base/chat-module.ts'
 import type { Accepted, Attachment, Changed, Duplicate, NewEvent, Refused, Sender } from '../../base/event.ts'
 import type { Clock } from '../../base/time.ts'
+import { forwarded } from '../quoted.ts'
 import { type CatchUpParts, channelsOf, missedIn } from './catch-up.ts'
 import type { Directory } from './directory.ts'
 import {
@@ -122,7 +123,7 @@ export function createInbound(parts: InboundParts): Inbound {
     const sender = senderOf(user, message.user_team ?? message.team ?? self.team, spot, self)
     const own = await promptOf(message.text ?? '', self, directory)
     const shared = attachments.flatMap(({ is_share, text = '' }) => (is_share && text !== '' ? [text] : []))
-    const all = [...shared.map(text => `[Forwarded message]\n${text}`), own].filter(Boolean).join('\n\n')
+    const all = [...shared.map(forwarded), own].filter(Boolean).join('\n\n')
     return { sender, text: parts.asCommand(all) }
   }
 

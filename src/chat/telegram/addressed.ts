@@ -1,6 +1,7 @@
 // Decides which Telegram messages are meant for the bot, and what they say.
 import type { Message, MessageEntity, User } from 'grammy/types'
 import type { Sender } from '../../base/event.ts'
+import { forwarded, inReply, namedInReply } from '../quoted.ts'
 
 export interface Us {
   readonly id: number
@@ -64,12 +65,13 @@ export function promptOf(message: Message, us: Us): string {
       own = own.slice(0, part(text, one).indexOf('@')) + own.slice(one.length)
   }
   own = own.trim()
+  // Not even a command: the words of somebody else.
+  if (message.forward_origin) return own === '' ? '' : forwarded(own)
   // The Start button of a new chat.
   if (isPrivate(message) && /^\/start(\s|$)/.test(own)) return '/help'
   // A command stays a command even as a reply.
   if (own.startsWith('/')) return own
-  const forwarded = message.forward_origin ? ['[Forwarded message]'] : []
-  return [...quoteOf(message, us), [...forwarded, own].filter(Boolean).join('\n')].filter(Boolean).join('\n\n')
+  return [...quoteOf(message, us), own].filter(Boolean).join('\n\n')
 }
 
 function quoteOf(message: Message, us: Us): readonly string[] {
@@ -78,8 +80,8 @@ function quoteOf(message: Message, us: Us): readonly string[] {
   const words = message.quote?.text ?? wordsIn(other as Message).text
   // The agent knows what it said; a chosen quote of it says which part is meant.
   if (words === '' || (other.from?.id === us.id && !message.quote)) return []
-  const whom = other.from?.id === us.id ? 'you' : other.from ? nameOf(other.from) : 'somebody'
-  return [`[In reply to ${whom}]\n${words.replace(/^/gm, '> ')}`]
+  const whom = other.from?.id === us.id ? 'you' : namedInReply(other.from ? nameOf(other.from) : '')
+  return [inReply(whom, words)]
 }
 
 /** `chat`: the id of the group before it became a supergroup, if it did. */
