@@ -575,3 +575,18 @@ test('what widens power and is written in a running turn is reverted before anot
   await second()
   await first()
 })
+
+test('a change that is too large for the log is approved as it was made, or not at all', async () => {
+  stage = await openStage()
+  const leave = stage.fileGuard.guardTurn(ofGuest())
+  expect(await leave.ready).toBeNull()
+  stage.write('memory.md', 'line\n'.repeat(20_000))
+  stage.write('notes.txt', 'line\n'.repeat(20_000))
+  await leave()
+  const kept = join(stage.dir, '.aetheel/aside')
+  const all = readdirSync(kept, { recursive: true, withFileTypes: true }).filter(one => one.isFile())
+  expect(all).toHaveLength(2)
+  for (const { parentPath, name } of all) writeFileSync(join(parentPath, name), 'line\n'.repeat(20_001))
+  for (const { id } of stage.waits) expect(await stage.fileGuard.approve(id)).toMatchObject({ ok: false })
+  expect([stage.text(), stage.text('notes.txt')]).toEqual(['# Memory\n', null])
+})

@@ -130,7 +130,9 @@ export function createMemoryLog(parts: MemoryLogParts): MemoryLog & MemoryEdits 
   async function whole({ after, aside }: Change): Promise<Version> {
     if (!isUnkept(after) || aside === null || after.hash.startsWith('other')) return after
     const text = await files.readAside(aside)
-    return text === null ? after : versionOf(text)
+    // Only what was there when the change was made: an agent may have written to the copy since.
+    const stored = text === null ? after : versionOf(text)
+    return stored.hash === after.hash ? stored : after
   }
 
   async function deny(id: number): Promise<ChangeResult> {

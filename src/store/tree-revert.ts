@@ -189,13 +189,22 @@ export function createRevert({ dir, tree, changes, emit, now, waits }: RevertPar
     else if (to.text !== null) {
       mkdirSync(onDisk(dirname(path)), { recursive: true, mode: 0o700 })
       write(path, Buffer.from(to.text), mode)
-    } else if (to === after && aside !== null && existsSync(join(dir, aside))) {
+    } else if (to === after && aside !== null && isIntact(aside, after)) {
       rmSync(onDisk(path), { recursive: true, force: true })
       mkdirSync(onDisk(dirname(path)), { recursive: true, mode: 0o700 })
       renameSync(join(dir, aside), onDisk(path))
     } else return `What it would be is no longer stored; edit ${file} by hand.`
     acceptAll(path)
     return undefined
+  }
+
+  /** The copy is what was recorded: an agent may have written to it since. What a folder or a huge file contained is not recorded. */
+  function isIntact(aside: string, { hash }: Version): boolean {
+    const path = fromText(join(dir, aside))
+    const there = examine(path)
+    const [, , recorded = ''] = hash.split(' ')
+    if (there === null || !/^[0-9a-f]{64}$/.test(recorded)) return there !== null
+    return there.kind === 'file' && hashOf(there, contentOf(path, largest)) === recorded
   }
 
   function acceptAll(path: string): void {

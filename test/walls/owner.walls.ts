@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Cli } from '../cli/install.ts'
-import { canary, noBox, openStage, type Stage, whyNot } from './stage.ts'
+import { type Call, canary, noBox, openStage, type Stage, whyNot } from './stage.ts'
 
 const open: Stage[] = []
 afterEach(async () => {
@@ -55,6 +55,15 @@ describe.runIf(runsHere('claude'))('the real claude', () => {
       `hooks:\n  PreToolUse:\n    - matcher: "*"\n      hooks:\n        - ${JSON.stringify(run(name))}`
     const use = { name: 'Skill', arguments: '{"skill":"x"}' }
     const owned = () => readdirSync(workspace).filter(name => name.startsWith('owned'))
+    /** Its own run has a folder whose name is not known before. */
+    const inRun = (name: string, calls: (file: string) => readonly Call[]) =>
+      calls('').map((call, i) => ({
+        ...call,
+        get arguments() {
+          const [dir = ''] = readdirSync(join(workspace, '.aetheel/runs')).filter(one => one !== 'run-owner')
+          return calls(join(workspace, '.aetheel/runs', dir, name))[i]?.arguments ?? ''
+        },
+      }))
     // It watches its files.
     stage.think(400)
     const { requests } = await misled(
@@ -69,11 +78,13 @@ describe.runIf(runsHere('claude'))('the real claude', () => {
           join(workspace, 'skills/x/SKILL.md'),
           `---\nname: x\ndescription: x\n${hooks('owned-4')}\n---\nHello`,
         ),
+        ...inRun('settings.json', file => [tools.read(file), tools.write(file, settings('owned-5'))]),
         ...Array.from({ length: 8 }, () => [use, tools.read(join(workspace, 'memory.md'))]).flat(),
       ],
       usual,
     )
     expect(requests.includes('Launching skill: x')).toBe(true)
+    expect(requests.includes('settings.json has been updated')).toBe(false)
     expect(owned()).toEqual([])
     await misled([use, tools.read(join(workspace, 'memory.md'))], usual)
     expect(owned()).toEqual([])

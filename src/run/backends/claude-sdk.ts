@@ -27,7 +27,7 @@ import {
   replays,
 } from './claude.ts'
 import type { Sdk } from './claude-sdk-query.ts'
-import { hasShell, runSettingsIn } from './claude-settings.ts'
+import { deniedRuns, hasShell, runSettingsIn } from './claude-settings.ts'
 
 export const claudeSdk = 'claude-sdk'
 
@@ -155,7 +155,11 @@ function optionsFor(turn: Turn, dir: string): Json {
           ? {}
           : { settings: runSettingsIn(dir) }),
     },
-    ...(isConfined(turn.profile) ? { settingSources: ['user'], disallowedTools: deniedTools(turn) } : {}),
+    ...(isConfined(turn.profile)
+      ? { settingSources: ['user'], disallowedTools: deniedTools(turn) }
+      : hasShell(turn)
+        ? {}
+        : { disallowedTools: [deniedRuns(dir)] }),
     ...(turn.model ? { model: turn.model } : {}),
     ...(turn.session ? { [turn.session.resume ? 'resume' : 'sessionId']: turn.session.id } : {}),
   }

@@ -1,6 +1,6 @@
 // The settings of a run of claude without a shell: its agent must not get one by writing files that claude itself obeys.
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Turn } from '../../base/agent.ts'
 
 type Environment = Readonly<Record<string, string>>
@@ -18,6 +18,9 @@ export function runSettings(turn: Turn, inherited: Environment): object | null {
 
 /** A rule such as `Bash(git log:*)` gives no shell. */
 export const hasShell = ({ allowedTools }: Turn): boolean => allowedTools.includes('Bash')
+
+/** The folders of the runs, with these settings in them. */
+export const deniedRuns = (dir: string): string => `Edit(/${dirname(dir)}/**)`
 
 /** In whatever folder: settings, agents, commands, plugins and MCP servers. */
 const obeyed = ['Edit(//**/.claude/**)', 'Edit(//**/.claude.json)', 'Edit(//**/.mcp.json)']

@@ -150,8 +150,9 @@ test('without a shell, it may not edit what it obeys, and runs no hooks but thos
   onTestFinished(() => rmSync(home, { recursive: true }))
   const settingsFor = (given: Partial<Turn>) => {
     const { 'settings.json': text = 'null' } = claude.files(turn(given), { HOME: home })
-    const named = after(claude.arguments(turn(given), '/dir'), '--settings')
-    expect(named).toEqual(text === 'null' ? [] : ['/dir/settings.json'])
+    const list = claude.arguments(turn(given), '/runs/run-1')
+    expect(after(list, '--settings')).toEqual(text === 'null' ? [] : ['/runs/run-1/settings.json'])
+    expect(after(list, '--disallowedTools')).toEqual(text === 'null' ? [] : ['Edit(//runs/**)'])
     return JSON.parse(text) as unknown
   }
   const deny = expect.arrayContaining(['Edit(//**/.claude/**)', 'Edit(//**/.mcp.json)']) as unknown

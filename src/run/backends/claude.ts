@@ -18,7 +18,7 @@ import {
   withoutReferences,
 } from '../stdio.ts'
 import { toolLabel, toolName } from '../tools.ts'
-import { hasShell, runSettings, runSettingsIn } from './claude-settings.ts'
+import { deniedRuns, hasShell, runSettings, runSettingsIn } from './claude-settings.ts'
 
 export const claude: Dialect = {
   name: 'claude',
@@ -104,7 +104,7 @@ function argumentsFor(turn: Turn, dir: string): readonly string[] {
       ...(isConfined(turn.profile) ? [] : ['--tools', skillTool]),
     ],
     ...grantedTools(turn).flatMap(tool => ['--allowedTools', tool]),
-    ...(isConfined(turn.profile) ? guestArguments(turn) : hasShell(turn) ? [] : ['--settings', runSettingsIn(dir)]),
+    ...(isConfined(turn.profile) ? guestArguments(turn) : hasShell(turn) ? [] : shellless(dir)),
     ...(turn.mcpServers.length > 0 ? ['--mcp-config', mcpConfigIn(dir)] : []),
     ...(turn.model ? ['--model', turn.model] : []),
     ...(turn.session ? [turn.session.resume ? '--resume' : '--session-id', turn.session.id] : []),
@@ -130,6 +130,10 @@ export const guestSettings = { disableAllHooks: true }
 const guestArguments = (turn: Turn): readonly string[] => [
   ...['--setting-sources', 'user', '--strict-mcp-config', '--settings', JSON.stringify(guestSettings)],
   ...deniedTools(turn).flatMap(tool => ['--disallowedTools', tool]),
+]
+
+const shellless = (dir: string): readonly string[] => [
+  ...['--settings', runSettingsIn(dir), '--disallowedTools', deniedRuns(dir)],
 ]
 
 /** Its tools for files; all of them obey the rules for Read or Edit. */
