@@ -1,7 +1,7 @@
 // Secrets, paths and stack traces are removed, and what people need to understand the text stays.
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createKnownSecrets, excerpt, scrubber, secretHider } from './scrub.ts'
+import { createKnownSecrets, excerpt, revealed, scrubber, secretHider } from './scrub.ts'
 
 const scrub = scrubber([])
 const deliveries = (text: string, count: number) => text.repeat(Math.ceil(count / text.length)).slice(0, count)
@@ -210,4 +210,11 @@ test('a secret that is added later is hidden too, and known ones stay hidden; th
 
 test('a secret that starts with another secret is hidden completely', () => {
   expect(secretHider(['secret', 'secret-tail'])('a secret-tail, a secret')).toBe('a ********, a ********')
+})
+
+test('a text that is to be allowed hides nothing: no invisible characters, no other order of reading', () => {
+  expect(revealed('rm -rf x\n\techo \u202e# y \u2066z\u200b\r\u001b[2K\u2028')).toBe(
+    'rm -rf x\n\techo \\u{202e}# y \\u{2066}z\\u{200b}\\u{d}\\u{1b}[2K\\u{2028}',
+  )
+  expect(revealed('grüße 日本語 👍')).toBe('grüße 日本語 👍')
 })

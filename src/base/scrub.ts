@@ -158,3 +158,7 @@ export function secretHider(secrets: readonly string[]): (line: string) => strin
   const ordered = [...new Set(forms)].sort((a, b) => b.length - a.length)
   return line => ordered.reduce((text, secret) => text.replaceAll(secret, mask), line)
 }
+
+/** A text in its lines, in which nothing is invisible and nothing changes the order in which it is read. */
+export const revealed = (text: string): string =>
+  text.replace(/[^\P{C}\n\t]|[\p{Zl}\p{Zp}]/gu, char => `\\u{${char.codePointAt(0)?.toString(16)}}`)

@@ -1,6 +1,7 @@
 // Requests in words: for people, with nothing hidden from them but secrets; and for the agent that asked.
 import type { Request, ShownAsk } from '../base/requests.ts'
-import type { Ask, Question, Verdict, Work } from '../base/tool-use.ts'
+import { revealed } from '../base/scrub.ts'
+import type { Ask, Question, ToolUse, Verdict, Work } from '../base/tool-use.ts'
 
 export const deniedByRule = (tool: string, rule: string | null) =>
   rule === null
@@ -62,7 +63,7 @@ function textOf(work: Work): string {
 export function shown(ask: Ask, show: (text: string) => string): ShownAsk {
   switch (ask.kind) {
     case 'tool':
-      return { kind: 'tool', use: { tool: show(ask.use.tool), work: shownWork(ask.use.work, show) } }
+      return { kind: 'tool', use: shownUse(ask.use, text => revealed(show(text))) }
     case 'plan':
       return { kind: 'plan', plan: show(ask.plan) }
     case 'question':
@@ -71,6 +72,12 @@ export function shown(ask: Ask, show: (text: string) => string): ShownAsk {
       return ask satisfies never
   }
 }
+
+/** Who allows a command must see the command that runs. */
+const shownUse = ({ tool, work }: ToolUse, show: (text: string) => string): ToolUse => ({
+  tool: show(tool),
+  work: shownWork(work, show),
+})
 
 const shownQuestion = (
   { question, header, options, multiple }: Question,

@@ -236,7 +236,7 @@ function blockOf(work: Work): string {
     case 'command':
       return fenced('sh', work.command)
     case 'edit':
-      return `\`${work.path}\`\n${fenced('diff', work.diff)}`
+      return `${fenced('', work.path)}\n${fenced('diff', work.diff)}`
     case 'read':
       return fenced('', work.path)
     case 'search':
