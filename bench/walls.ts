@@ -10,6 +10,9 @@ import { withHome } from './rig.ts'
 const budget = { coldMs: 15, warmMs: 1 }
 const rounds = { cold: 40, warm: 200 }
 
+/** As it is by default. */
+const network = { guestNetwork: ['model'], guestUrls: [] }
+
 export async function wallFigures(): Promise<readonly Figure[]> {
   process.on('exit', killEverything)
   const wall = await findWall('auto', process.env.PATH, new AbortController().signal)
@@ -25,7 +28,14 @@ export async function wallFigures(): Promise<readonly Figure[]> {
         project: home.configDir,
       },
       wall: async () => wall,
-      settings: () => ({ guestTools: ['Read'], guestMcp: [], guestEnv: [], sandbox: 'off', allowedTools: [] }),
+      settings: () => ({
+        guestTools: ['Read'],
+        guestMcp: [],
+        guestEnv: [],
+        sandbox: 'off',
+        allowedTools: [],
+        ...network,
+      }),
     })
     const pool = openPool({
       rules: { most: 4, memoryBytes: 2 ** 31, idleMs: 600_000 },

@@ -93,6 +93,7 @@ export async function openGateway(
         {
           tempDirs,
           emit: signal => emit(signal),
+          gateway: () => address.url,
           scrub,
           warn: (backend, what) => log.warn({ backend }, what),
         },

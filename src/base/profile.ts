@@ -22,6 +22,20 @@ export interface Profile {
   readonly hidden: readonly string[]
   /** Names of variables it gets besides those that its CLI needs; null: everything that is configured. */
   readonly variables: readonly string[] | null
+  /** What its processes can reach; null: what this machine can reach. */
+  readonly network: LimitedNetwork | null
+}
+
+/** The model, the gateway's tools, and what is listed here. */
+export interface LimitedNetwork {
+  /** Any public host of the web. */
+  readonly web: boolean
+  /** `host`, `*.host`, `host:port` or `address:port`. */
+  readonly hosts: readonly string[]
+  /** URLs of MCP servers. */
+  readonly urls: readonly string[]
+  /** The program that forwards to the gateway; null: Node. */
+  readonly perl: string | null
 }
 
 /** Which wall stands for whom, for the owner. */
@@ -30,6 +44,9 @@ export interface WallView {
   readonly wall: WallKind
   /** A sentence. */
   readonly detail: string
+  /** What they can reach, a sentence. */
+  readonly network: string
+  readonly networkLimited: boolean
 }
 
 /** The turn runs on the words of somebody else than the owner, and there is a wall around it. */

@@ -36,6 +36,9 @@ interface Views {
   /** What decides what a turn may touch. */
   readonly profiles: {
     readonly guestTools: Values['guest.tools']
+    readonly guestNetwork: Values['guest.network']
+    /** Of the MCP servers that guests may use. */
+    readonly guestUrls: readonly string[]
     readonly guestMcp: Values['guest.mcp']
     readonly guestEnv: Values['guest.env']
     readonly sandbox: Values['sandbox']
@@ -77,6 +80,10 @@ function viewsOf(values: Values): Views {
     },
     profiles: {
       guestTools: values['guest.tools'],
+      guestNetwork: values['guest.network'],
+      guestUrls: values['mcp.servers']
+        .filter(({ name }) => values['guest.mcp'].includes(name))
+        .flatMap(server => ('url' in server ? server.url : [])),
       guestMcp: values['guest.mcp'],
       guestEnv: values['guest.env'],
       sandbox: values.sandbox,

@@ -249,6 +249,12 @@ export const toolList = list(/^[^\s(),]+(\(.*\))?$/, 'tool names separated by co
 
 export const serverNames = list(/^[\w.-]{1,100}$/, 'names of MCP servers, separated by commas')
 
+/** A word, a name or an address, with or without a port; a name may begin with `*.`. */
+export const guestNetwork = list(
+  /^(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(?::\d{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](?::\d{1,5})?$/,
+  'model, web, open or hosts, separated by commas, such as example.org,*.example.net:8443',
+)
+
 export const variableNames = list(/^[A-Za-z_][A-Za-z0-9_]*$/, 'names of environment variables, separated by commas')
 
 /** JSON numbers are not accepted: ids of most platforms are too long to be represented exactly. */

@@ -47,7 +47,7 @@ test('without any settings the defaults are used', async () => {
     approvals: { users: [], timeout: 86_400_000, reminder: 1_800_000 },
     gate: { users: [], roles: [], channels: [], guilds: [], rateLimit: 20 },
     guest: {
-      ...{ tools: ['Read', 'Glob', 'Grep', 'WebSearch'], memory: false, mcp: [], env: [] },
+      ...{ tools: ['Read', 'Glob', 'Grep', 'WebSearch'], memory: false, mcp: [], env: [], network: ['model'] },
       ...{ turnsPerMessage: 10, turnsPerHour: 60, subagents: 2, sendsPerMessage: 10 },
     },
     wall: 'auto',
@@ -63,6 +63,7 @@ test('without any settings the defaults are used', async () => {
       gate: { owners: [], users: [], roles: [], channels: [], guilds: [], perMinute: 20 },
       profiles: {
         ...{ guestTools: ['Read', 'Glob', 'Grep', 'WebSearch'], guestMcp: [], guestEnv: [], sandbox: 'off' },
+        ...{ guestNetwork: ['model'], guestUrls: [] },
         allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
       },
       warm: { most: 4, memoryBytes: 1500 * 1024 * 1024, idleMs: 600_000 },

@@ -19,6 +19,12 @@ export interface Confined {
   readonly staysInFolder: boolean
   /** With its own flags alone, files outside of its working folder are safe from these tools. */
   readonly heldByFlags: boolean
+  /** The hosts of its models. `logins` is the text of its files of logins. */
+  services(env: Readonly<Record<string, string>>, logins: string, model: string | null): readonly string[]
+  /** Of its files above, those that name services of models by their URL. */
+  readonly naming?: readonly string[]
+  /** It has a mode in which it listens on a port. */
+  readonly listens?: true
 }
 
 interface ConfinedCli {

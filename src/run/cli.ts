@@ -8,6 +8,7 @@ import { runTag } from './end-processes.ts'
 import { failed, orAlive } from './events.ts'
 import { thinking, waiting, withSigns } from './model-connections.ts'
 import { createModels, type ModelList } from './models.ts'
+import type { Reach } from './network/proxy.ts'
 import type { Pool } from './pool.ts'
 import { isNoRoom, type ProcessEnd, type ProcessOrder, type RunningProcess, startProcess } from './process.ts'
 import { runAlone } from './single-turn-host.ts'
@@ -70,6 +71,8 @@ export interface CliParts extends EnvironmentParts {
   readonly pool: Pool | null
   /** Folders of runs and of warm hosts. */
   readonly tempDirs: TempDirs
+  /** What the networks of boxes lead to, besides the usual. */
+  readonly reach?: Partial<Reach>
 }
 
 export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {

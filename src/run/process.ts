@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { errorText } from '../base/error-text.ts'
 import { createEnding } from './end-processes.ts'
+import type { BoxNetwork } from './network/proxy.ts'
 
 export interface ProcessOrder {
   readonly file: string
@@ -12,6 +13,8 @@ export interface ProcessOrder {
   readonly cwd: string
   /** Written to stdin, which is then closed. Null: it stays open for `send`. */
   readonly input: string | null
+  /** The network of its box, which ends with it. */
+  readonly network?: Pick<BoxNetwork, 'dial' | 'close'>
 }
 
 export interface ProcessEnd {
@@ -34,6 +37,8 @@ export interface RunningProcess {
   send(text: string): void
   /** Closes an open stdin: most programs exit then. */
   endInput(): void
+  /** Calls it on the port where it listens, if it is in a box with a network of its own. */
+  readonly dial?: BoxNetwork['dial']
   /** Restarts the count for the limit on the whole output. */
   startCounting(): void
   /** SIGTERM for it and everything it started, SIGKILL for the rest after the grace period. No further output is passed on. */
@@ -55,12 +60,17 @@ export function startProcess(order: ProcessOrder, limits = outputLimits): Runnin
   } catch (error) {
     // E2BIG and bad arguments are thrown, ENOENT comes as an event. Both end the same way.
     ending.neverBegan()
+    order.network?.close()
     return unstarted(error)
   }
   // First of all: without descriptors the child has no pipes, and `error` is the only event that comes.
   const failing = new Promise<unknown>(resolve => child.on('error', resolve))
   ending.began(child)
-  return follow(child, order.input, ending, failing, limits)
+  const running = follow(child, order.input, ending, failing, limits)
+  const { network } = order
+  if (!network) return running
+  void running.end.then(network.close)
+  return { ...running, dial: network.dial }
 }
 
 function follow(

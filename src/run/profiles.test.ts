@@ -45,12 +45,15 @@ function put(file: string, text: string): void {
   writeFileSync(file, text)
 }
 
-const open = (given: { wall?: Wall; tools?: readonly string[]; sandbox?: 'off' | 'workspace' } = {}) =>
+const open = (
+  given: { wall?: Wall; tools?: readonly string[]; sandbox?: 'off' | 'workspace'; network?: readonly string[] } = {},
+) =>
   createProfiles({
     ...{ workspace, stateDir: join(workspace, '.aetheel'), product: [], project: workspace },
-    wall: async () => given.wall ?? { kind: 'bwrap', box: '/usr/bin/bwrap', detail: '' },
+    wall: async () => given.wall ?? { kind: 'bwrap', box: '/usr/bin/bwrap', detail: '', network: { perl: null } },
     settings: () => ({
       ...{ guestTools: given.tools ?? ['Read', 'Glob'], guestMcp: ['files'], guestEnv: [], allowedTools: ['Bash'] },
+      ...{ guestNetwork: given.network ?? ['model'], guestUrls: [] },
       sandbox: given.sandbox ?? 'off',
     }),
   })
@@ -153,7 +156,7 @@ test('of the settings of codex only models and their providers reach a guest', (
 test('a home gets the login as a link where nothing can be mounted, and never through a link of the guest', async () => {
   put(join(dir, 'owner/.codex/auth.json'), '{"login":1}')
   put(join(dir, 'elsewhere/keep.txt'), 'mine')
-  const wall: Wall = { kind: 'flags', box: '', detail: '' }
+  const wall: Wall = { kind: 'flags', box: '', detail: '', network: null }
   const { profile } = (await open({ wall }).of(taken(message('ada')), 'codex'))!.turn
   mkdirSync(profile.home!, { recursive: true })
   symlinkSync(join(dir, 'elsewhere'), join(profile.home!, '.codex'))
@@ -208,7 +211,7 @@ describe.runIf(real.kind === 'bwrap')('in the box', () => {
         cwd: confined.turn.workingDir,
       },
       confined.turn.profile,
-      { dir: run, programs: [], logins: [], state: [] },
+      { dir: run, programs: [], logins: [], state: [], network: null },
     )
   }
 

@@ -5,10 +5,11 @@ import { dirname, join } from 'node:path'
 import type { McpServer, Turn } from '../base/agent.ts'
 import { type NewEvent, principalOf, principalOfAll } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
-import { guestFolderOf, type Profile, type WallKind, type WallView } from '../base/profile.ts'
+import { guestFolderOf, type LimitedNetwork, type Profile, type WallKind, type WallView } from '../base/profile.ts'
 import { ownServer } from '../base/tools.ts'
 import { confinedOf } from './backends/index.ts'
 import { makeRealFolder } from './box-home.ts'
+import { proxyPort } from './network/proxy.ts'
 import { toolName } from './tools.ts'
 import { isWithin, type Wall } from './wall.ts'
 
@@ -37,6 +38,10 @@ export interface ProfileParts {
     readonly guestTools: readonly string[]
     readonly guestMcp: readonly string[]
     readonly guestEnv: readonly string[]
+    /** GUEST_NETWORK. */
+    readonly guestNetwork: readonly string[]
+    /** URLs of the MCP servers that guests may use. */
+    readonly guestUrls: readonly string[]
     readonly sandbox: 'off' | 'workspace' | 'project'
     readonly allowedTools: readonly string[]
   }
@@ -62,13 +67,14 @@ export function createProfiles({ workspace, stateDir, product, project, wall, se
       writable: [workspace, ...(sandbox === 'project' ? [project] : [])],
       hidden: [stateDir],
       variables: null,
+      network: null,
     }
     return { turn: { profile, allowedTools, workingDir: workspace }, equip: given => given }
   }
 
   async function ofGuest(events: readonly NewEvent[], backend: string): Promise<Confinement> {
-    const { guestTools, guestMcp, guestEnv } = settings()
-    const { kind, box } = await wall()
+    const { guestTools, guestMcp, guestEnv, guestNetwork, guestUrls } = settings()
+    const { kind, box, network: way } = await wall()
     const { name, principal } = whoseOf(events)
     const allowedTools = toolsFor(guestTools, kind, backend)
     const equip = onlyServers(guestMcp)
@@ -92,11 +98,12 @@ export function createProfiles({ workspace, stateDir, product, project, wall, se
       writable: writes ? [folder] : [],
       hidden: covered.map(below => join(folder, below)),
       variables: guestEnv,
+      network: way === null ? null : networkFor(guestNetwork, guestUrls, way),
     }
     return {
       turn: { profile, allowedTools, workingDir: folder },
       // A backend that calls the gateway's tools through files would have to write them into the workspace.
-      equip: all => ({ ...equip(all), words: '' }),
+      equip: all => ({ mcpServers: equip(all).mcpServers.map(profile.network ? inBox : same), words: '' }),
     }
   }
 
@@ -110,11 +117,16 @@ export function createProfiles({ workspace, stateDir, product, project, wall, se
     },
     /** Which wall stands for whom. */
     async view(): Promise<readonly WallView[]> {
-      const { sandbox } = settings()
-      const { kind, detail } = await wall()
-      const guests = { who: 'guests and webhooks', wall: kind, detail: wordsFor(kind, detail) } as const
-      if (sandbox === 'off') return [{ who: 'owner', wall: 'none', detail: 'not confined (SANDBOX=off)' }, guests]
-      return [{ who: 'owner', wall: kind, detail: `can write to the ${sandbox} only (SANDBOX=${sandbox})` }, guests]
+      const { sandbox, guestNetwork } = settings()
+      const { kind, detail, network } = await wall()
+      const guests = {
+        ...({ who: 'guests and webhooks', wall: kind, detail: wordsFor(kind, detail) } as const),
+        ...networkView(guestNetwork, kind, network !== null),
+      }
+      const owner = { who: 'owner', network: 'reaches what this machine can reach', networkLimited: false } as const
+      if (sandbox === 'off') return [{ ...owner, wall: 'none', detail: 'not confined (SANDBOX=off)' }, guests]
+      const only = `can write to the ${sandbox} only (SANDBOX=${sandbox})`
+      return [{ ...owner, wall: kind, detail: only }, guests]
     },
   }
 }
@@ -123,8 +135,42 @@ const asIs = (path: string) => ({ from: path, at: path })
 
 const noWall = {
   ...({ wall: 'none', box: '', home: null, seesAll: true } as const),
-  ...{ readable: [], writable: [], hidden: [], variables: null },
+  ...{ readable: [], writable: [], hidden: [], variables: null, network: null },
 }
+
+/** Null: not limited. */
+function networkFor(
+  network: readonly string[],
+  urls: readonly string[],
+  { perl }: NonNullable<Wall['network']>,
+): LimitedNetwork | null {
+  if (network.includes('open')) return null
+  const hosts = network.filter(entry => !['model', 'web'].includes(entry))
+  return { perl, urls, hosts, web: network.includes('web') }
+}
+
+function networkView(
+  network: readonly string[],
+  kind: WallKind,
+  possible: boolean,
+): Pick<WallView, 'network' | 'networkLimited'> {
+  const limited = networkFor(network, [], { perl: null })
+  const open = 'can reach what this machine can reach, also services on 127.0.0.1'
+  if (limited === null) return { network: `${open} (GUEST_NETWORK=open)`, networkLimited: false }
+  if (kind !== 'bwrap') return { network: `${open}: only bubblewrap can limit that`, networkLimited: false }
+  if (!possible) return { network: `${open}: bubblewrap cannot give them a network here`, networkLimited: false }
+  const { web, hosts } = limited
+  const named = [...(web ? ['public hosts of the web'] : []), ...hosts]
+  return { network: `can reach only ${['their model', ...named].join(', ')}`, networkLimited: true }
+}
+
+const same = (server: McpServer): McpServer => server
+
+/** In a box with its own network, the gateway is where the forwarder listens. */
+const inBox = (server: McpServer): McpServer =>
+  server.name === ownServer && 'command' in server
+    ? { ...server, env: { ...server.env, AETHEEL_URL: `http://127.0.0.1:${proxyPort}` } }
+    : server
 
 function wordsFor(kind: WallKind, detail: string): string {
   switch (kind) {

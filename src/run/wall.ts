@@ -2,8 +2,10 @@
 import { spawn } from 'node:child_process'
 import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'
-import type { Profile, WallKind } from '../base/profile.ts'
+import type { LimitedNetwork, Profile, WallKind } from '../base/profile.ts'
 import { findProgram } from './find-program.ts'
+import { findPerl, withForwarder } from './network/forwarder.ts'
+import type { BoxNetwork } from './network/proxy.ts'
 import type { ProcessOrder } from './process.ts'
 
 export interface Wall {
@@ -12,35 +14,49 @@ export interface Wall {
   readonly box: string
   /** Why this one. */
   readonly detail: string
+  /** How a box gets a network of its own; null: it cannot have one, and shares that of this machine. */
+  readonly network: Pick<LimitedNetwork, 'perl'> | null
 }
 
 export type WallChoice = 'auto' | WallKind
 
 /** Tries bubblewrap once. `auto` and `bwrap` differ only in what the caller does if it does not work. */
 export async function findWall(choice: WallChoice, path: string | undefined, signal: AbortSignal): Promise<Wall> {
-  if (choice === 'none') return { kind: 'none', box: '', detail: 'WALL=none' }
-  if (choice === 'flags') return { kind: 'flags', box: '', detail: 'WALL=flags' }
+  if (choice === 'none') return { kind: 'none', box: '', detail: 'WALL=none', network: null }
+  if (choice === 'flags') return { kind: 'flags', box: '', detail: 'WALL=flags', network: null }
   const program = process.platform === 'linux' ? findProgram('bwrap', path) : null
   if (program === null)
     return {
       kind: 'flags',
       box: '',
+      network: null,
       detail:
         process.platform === 'linux'
           ? 'bubblewrap is not installed (`apt-get install bubblewrap`)'
           : 'bubblewrap runs on Linux only',
     }
-  const why = await tryOut(program, signal)
+  const perl = findPerl(path)
+  const alone = ['--unshare-net', ...system(), '--', ...withForwarder(nothing, perl, noPorts)]
+  if ((await tryOut(program, alone, signal)) === null)
+    return { kind: 'bwrap', box: program, detail: program, network: { perl } }
+  const why = await tryOut(program, [...system(), '--', ...nothing], signal)
   return why === null
-    ? { kind: 'bwrap', box: program, detail: program }
-    : { kind: 'flags', box: '', detail: `${program} does not work here: ${why}` }
+    ? { kind: 'bwrap', box: program, detail: program, network: null }
+    : { kind: 'flags', box: '', detail: `${program} does not work here: ${why}`, network: null }
 }
 
+const nothing = ['/bin/sh', '-c', ':']
+const noPorts = { dir: '/', outward: {}, inward: null }
+
 /** With the same flags as a turn. User namespaces may be forbidden, or /proc may not be mountable in a container. */
-function tryOut(program: string, signal: AbortSignal): Promise<string | null> {
+function tryOut(program: string, args: readonly string[], signal: AbortSignal): Promise<string | null> {
   return new Promise(resolve => {
-    const args = [...isolation, ...system(), '--', '/bin/sh', '-c', ':']
-    const child = spawn(program, args, { env: {}, stdio: ['ignore', 'ignore', 'pipe'], signal, timeout: 10_000 })
+    const child = spawn(program, [...isolation, ...args], {
+      env: {},
+      stdio: ['ignore', 'ignore', 'pipe'],
+      signal,
+      timeout: 10_000,
+    })
     let said = ''
     child.stderr.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString('utf8')).slice(0, 300)
@@ -60,6 +76,8 @@ export interface BoxParts {
   readonly logins: readonly { readonly from: string; readonly at: string }[]
   /** Folders in the user's home that the CLI writes to, for a profile without a home of its own. */
   readonly state: readonly string[]
+  /** Null: it shares the network of this machine. */
+  readonly network: BoxNetwork | null
 }
 
 /** The same order, inside the box. Unchanged if bubblewrap is not the wall of its profile. */
@@ -68,12 +86,17 @@ export function boxed(order: ProcessOrder, profile: Profile | undefined, parts: 
   const found = findProgram(order.file, order.env.PATH)
   // By its real path: behind a link, such as those that npm makes for global packages, it would not find its own modules.
   const file = found === null ? order.file : realpathSync(found)
+  const command = [file, ...order.args]
+  const { network } = parts
   const args = [
     ...isolation,
     ...(profile.seesAll ? wholeDisk(profile, parts) : listed(profile, parts, order.env, file)),
-    ...['--chdir', order.cwd, '--', file, ...order.args],
+    ...(network ? ['--unshare-net'] : []),
+    ...['--chdir', order.cwd, '--'],
+    ...(network ? withForwarder(command, profile.network?.perl ?? null, network.forwarding) : command),
   ]
-  return { ...order, file: profile.box, args, cwd: '/' }
+  if (!network) return { ...order, file: profile.box, args, cwd: '/' }
+  return { ...order, file: profile.box, args, cwd: '/', env: { ...order.env, ...network.environment }, network }
 }
 
 /** A death of the first process, or of the gateway, ends everything in the namespace. */

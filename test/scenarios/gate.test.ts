@@ -46,7 +46,7 @@ async function inn(env: Record<string, string> = {}) {
   const stop = new AbortController()
   const emit = () => undefined
   const scrub = (text: string) => text
-  const backends = await openBackends(loaded, { tempDirs, emit, scrub, warn: emit }, stop.signal)
+  const backends = await openBackends(loaded, { tempDirs, gateway: () => '', emit, scrub, warn: emit }, stop.signal)
   if (!backends.ok) throw new Error(backends.why)
   const walls = await openWalls(loaded.config, () => loaded.config.views.profiles, '', stop.signal)
   const live = await createLiveConfig({ loaded, load: async () => loaded, onReload: () => undefined })

@@ -77,7 +77,7 @@ export function whyNot(cli: Cli): string | null {
   return 'why' in program ? program.why : 'why' in model ? model.why : null
 }
 
-export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {}) {
+export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags'; network?: readonly string[] } = {}) {
   const [program, model] = [installCli(cli), installModel()]
   if ('why' in program || 'why' in model) throw new Error('it cannot run here')
   const { LLMock } = (await import(model.path)) as { LLMock: new (options: { port: number }) => Mock }
@@ -120,7 +120,10 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags' } = {
   const profiles = createProfiles({
     ...{ workspace, stateDir: join(workspace, '.aetheel'), product: [], project: workspace },
     wall: async () => wall,
-    settings: () => ({ guestTools, guestMcp: [], guestEnv: [], sandbox, allowedTools: [] }),
+    settings: () => ({
+      ...{ guestTools, guestMcp: [], guestEnv: [], sandbox, allowedTools: [] },
+      ...{ guestNetwork: given.network ?? ['model'], guestUrls: [] },
+    }),
   })
   const backend = createBackend(cli, {
     ...{ program: program.path, sdkPath: null, environment, pool: null, clock: null as never },

@@ -23,7 +23,15 @@ async function setup(env: Record<string, string> = {}, files: Record<string, str
   chmodSync(configDir, 0o700)
   const loaded = await loadConfig({ flags: {}, env: { CONFIG_DIR: configDir, ...env }, cwd: home })
   const audit = async (fix = false, wall: WallKind = 'none') =>
-    auditChecks({ loaded, configDir, home, walls: [{ who: 'guests and webhooks', wall, detail: wall }], fix })
+    auditChecks({
+      loaded,
+      configDir,
+      home,
+      walls: [
+        { who: 'guests and webhooks', wall, detail: wall, network: 'can reach only their model', networkLimited: true },
+      ],
+      fix,
+    })
   const statusOf = async (name: string, fix = false, wall: WallKind = 'none') =>
     (await audit(fix, wall)).filter(check => check.name === name).map(({ status }) => status)
   return { home, configDir, audit, statusOf, at: (file: string) => join(configDir, file) }

@@ -25,6 +25,8 @@ export interface OpenBackends {
 export interface BackendsParts {
   readonly tempDirs: TempDirs
   readonly emit: Emit
+  /** The address of this gateway, once it listens. */
+  gateway(): string
   scrub(text: string): string
   warn(backend: string, what: string): void
 }
@@ -33,7 +35,7 @@ export type OpenedBackends = (OpenBackends & { readonly ok: true }) | { readonly
 
 export async function openBackends(
   { config, environment }: Extract<Loaded, { ok: true }>,
-  { tempDirs, emit, scrub, warn }: BackendsParts,
+  { tempDirs, emit, gateway, scrub, warn }: BackendsParts,
   signal: AbortSignal,
 ): Promise<OpenedBackends> {
   const { agent } = config
@@ -49,6 +51,7 @@ export async function openBackends(
     pool,
     tempDirs,
     sdkPath: agent.sdkPath,
+    reach: { gateway },
   }
   const choice = chooseBackend(agent.backend, parts)
   if (!choice.ok) return choice

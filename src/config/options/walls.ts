@@ -1,5 +1,5 @@
 // Options about walls: what turns of guests and webhooks may do, what holds them, and what holds the owner's own turns.
-import { oneOf, serverNames, toolList, variableNames, yesOrNo } from '../kinds.ts'
+import { guestNetwork, oneOf, serverNames, toolList, variableNames, yesOrNo } from '../kinds.ts'
 import { block, option } from './option.ts'
 
 export const walls = block(
@@ -35,6 +35,14 @@ export const walls = block(
       description:
         'Names of environment variables that turns of guests and webhooks get, besides those that the backend needs itself. They get none of BACKEND_ENV and env.vars otherwise.',
     }),
+    'guest.network': option({
+      live: true,
+      env: 'GUEST_NETWORK',
+      kind: guestNetwork,
+      default: ['model'],
+      description:
+        'What turns of guests and webhooks can reach. model: only the hosts of the model, and those of GUEST_MCP. Names of hosts (example.org, *.example.org, example.org:8443, 192.168.1.5:80) admit these too; web admits every public host on ports 80 and 443. open: what this machine can reach. Requires bubblewrap.',
+    }),
     wall: option({
       env: 'WALL',
       kind: oneOf(['auto', 'bwrap', 'flags', 'none']),
@@ -51,6 +59,9 @@ export const walls = block(
     }),
   },
   (values, { isPrivate }) => [
+    ...(values['guest.network'].includes('open') && values['guest.network'].length > 1
+      ? [{ key: 'guest.network' as const, why: 'contains open, which admits everything, and other entries' }]
+      : []),
     ...values['guest.env'].filter(isPrivate).map(name => ({
       key: 'guest.env' as const,
       why: `names ${name}, which must not be passed to the backend`,

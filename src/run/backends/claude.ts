@@ -6,6 +6,7 @@ import { isConfined } from '../../base/profile.ts'
 import { type Dialect, systemPromptIn } from '../cli.ts'
 import { failure } from '../diagnosis.ts'
 import { type Answer, openAnswer, unasked } from '../events.ts'
+import { claudeServices } from '../network/services.ts'
 import {
   type Json,
   number,
@@ -63,6 +64,7 @@ export const claude: Dialect = {
     state: ['.claude', '.claude.json', '.local/share/claude', '.local/state/claude'],
     staysInFolder: true,
     heldByFlags: true,
+    services: claudeServices,
   },
   warm: {
     serves: 'one-session',

@@ -2,6 +2,7 @@
 import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { openAnswer } from '../events.ts'
+import { codexServices } from '../network/services.ts'
 import { type Json, number, object, readJsonLines, string } from '../stdio.ts'
 import { actionOf, ofError } from './codex-items.ts'
 import {
@@ -53,6 +54,8 @@ export const codex: Dialect = {
     state: ['.codex'],
     staysInFolder: false,
     heldByFlags: false,
+    services: codexServices,
+    naming: ['.codex/config.toml'],
   },
   warm: {
     serves: 'all-sessions',

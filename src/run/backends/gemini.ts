@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Turn } from '../../base/agent.ts'
 import type { Dialect } from '../cli.ts'
+import { geminiServices } from '../network/services.ts'
 import { object, parseLine, withoutCommands, withoutReferences } from '../stdio.ts'
 import { settingOf } from './gemini-mcp.ts'
 import { narrowed, policyFor } from './gemini-policy.ts'
@@ -59,6 +60,7 @@ export const gemini: Dialect = {
     state: ['.gemini'],
     staysInFolder: true,
     heldByFlags: false,
+    services: geminiServices,
   },
   // There is no flag for MCP servers, and gemini accepts settings only from certain folders. Over ACP it accepts MCP servers.
   hosted: ({ mcpServers, workingDir }, inherited) =>

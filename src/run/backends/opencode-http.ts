@@ -1,6 +1,6 @@
 // A small HTTP client for the opencode server on loopback: JSON calls, and one event stream.
 import { StringDecoder } from 'node:string_decoder'
-import { outputLimits } from '../process.ts'
+import { outputLimits, type RunningProcess } from '../process.ts'
 import { type Json, parseLine } from '../stdio.ts'
 
 export interface Reply {
@@ -18,7 +18,8 @@ export interface Loopback {
 
 const usualPatienceMs = 30_000
 
-export function createLoopback(url: string, user: string, password: string): Loopback {
+/** `dial`: the way to it, if it is in a network of its own. */
+export function createLoopback(url: string, user: string, password: string, dial?: RunningProcess['dial']): Loopback {
   // Importing node:http loads much that is never used here; so does fetch.
   const http = process.getBuiltinModule('node:http')
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
@@ -26,7 +27,9 @@ export function createLoopback(url: string, user: string, password: string): Loo
   function send(method: string, path: string, body?: Json) {
     const request = http.request(`${url}${path}`, {
       method,
-      agent: false,
+      ...(dial
+        ? { createConnection: (_: unknown, ready: Parameters<typeof dial>[0]) => dial(ready) }
+        : { agent: false }),
       headers: { authorization, ...(body ? { 'content-type': 'application/json' } : {}) },
     })
     request.end(body ? JSON.stringify(body) : undefined)

@@ -51,7 +51,7 @@ export async function openServer(
   signal.addEventListener('abort', giveUp, { once: true })
   try {
     if (signal.aborted) giveUp()
-    const loopback = createLoopback(await addressOf(child), parts.user, parts.password)
+    const loopback = createLoopback(await addressOf(child), parts.user, parts.password, child.dial)
     const directory = string((await loopback.call('GET', '/path')).body.directory)
     const stream = await loopback.listen('/event', event => dispatch(event, turns, loopback, parts.permission))
     // Without its event stream it is useless.

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { McpServer, Turn } from '../../base/agent.ts'
 import { isConfined } from '../../base/profile.ts'
 import { type Dialect, systemPromptIn } from '../cli.ts'
+import { inwardPort } from '../network/proxy.ts'
+import { providerServices } from '../network/services.ts'
 import { type Json, object, parseLine } from '../stdio.ts'
 import { toolName } from '../tools.ts'
 import { readRun } from './opencode-read.ts'
@@ -66,6 +68,9 @@ export const opencode: Dialect = {
     state: ['.local/share/opencode', '.local/state/opencode', '.config/opencode'],
     staysInFolder: true,
     heldByFlags: false,
+    services: providerServices,
+    naming: ['.config/opencode/opencode.json', '.config/opencode/config.json'],
+    listens: true,
   },
   // For a model that is not in the list, its error does not mention the model.
   models: {
@@ -86,7 +91,8 @@ export const opencode: Dialect = {
     async open(host, turn, signal) {
       const user = 'opencode'
       const password = randomBytes(24).toString('base64url')
-      const child = host.start(['serve', '--port', '0', '--hostname', '127.0.0.1'], {
+      const port = turn.profile?.network ? inwardPort : 0
+      const child = host.start(['serve', '--port', String(port), '--hostname', '127.0.0.1'], {
         // The system prompt comes with each message. If there were no prompt here at all, opencode would use its own.
         ...environmentFor(withoutOwn(turn), host.dir, host.inherited, ' '),
         OPENCODE_SERVER_USERNAME: user,

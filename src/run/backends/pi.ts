@@ -5,6 +5,7 @@ import type { ActionPhase, AgentEvent, Ended, McpServer, Turn, Usage } from '../
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
 import { type Answer, openAnswer, unasked } from '../events.ts'
+import { providerServices } from '../network/services.ts'
 import { type Json, number, object, objects, openStdioHost, readJsonLines, string, withoutCommands } from '../stdio.ts'
 import { toolLabel, toolName } from '../tools.ts'
 
@@ -62,6 +63,8 @@ const dialect = (mcp: boolean): Dialect => ({
     state: ['.pi'],
     staysInFolder: false,
     heldByFlags: false,
+    services: providerServices,
+    naming: ['.pi/agent/models.json'],
   },
   models: {
     arguments: ['--list-models'],
