@@ -9,6 +9,7 @@ import { createBackend, createProfiles, createTempDirs, findWall } from '../../s
 import { openFront } from '../cli/front.ts'
 import { type Cli, installCli, installModel } from '../cli/install.ts'
 import { setups } from '../cli/setups.ts'
+import { openSecure } from './secure.ts'
 
 export interface Call {
   readonly name: string
@@ -77,7 +78,17 @@ export function whyNot(cli: Cli): string | null {
   return 'why' in program ? program.why : 'why' in model ? model.why : null
 }
 
-export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags'; network?: readonly string[] } = {}) {
+interface StageOptions {
+  readonly wall?: 'auto' | 'flags'
+  /** GUEST_NETWORK. */
+  readonly network?: readonly string[]
+  /** The model has a name and TLS, so that only the proxy leads there. */
+  readonly byName?: boolean
+  /** The address of the gateway. */
+  readonly gateway?: string
+}
+
+export async function openStage(cli: Cli, given: StageOptions = {}) {
   const [program, model] = [installCli(cli), installModel()]
   if ('why' in program || 'why' in model) throw new Error('it cannot run here')
   const { LLMock } = (await import(model.path)) as { LLMock: new (options: { port: number }) => Mock }
@@ -112,7 +123,8 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags'; netw
     put(join(dir, 'CLAUDE.md')),
   )
   put(join(workspace, 'skills/greeting/SKILL.md'), '---\nname: greeting\ndescription: How to greet\n---\nSay hello.\n')
-  const extra = setups[cli](home, front.url)
+  const secure = given.byName ? await openSecure(front.url, dir) : null
+  const extra: Record<string, string> = { ...setups[cli](home, secure?.url ?? front.url), ...secure?.environment }
   const environment = { PATH: process.env.PATH ?? '', HOME: home, ...extra, OWNERS_SECRET: canary }
   const wall = await findWall(given.wall ?? 'auto', process.env.PATH, new AbortController().signal)
   let guestTools: readonly string[] = []
@@ -130,6 +142,7 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags'; netw
     handOn: ['OWNERS_SECRET'],
     extra: { FROM_THE_CONFIGURATION: canary },
     scrub: text => text,
+    reach: { gateway: () => given.gateway ?? '', ...(secure ? { lookup: secure.lookup } : {}) },
     tempDirs: createTempDirs(join(workspace, '.aetheel', 'runs')),
   }) as Backend
 
@@ -179,6 +192,7 @@ export async function openStage(cli: Cli, given: { wall?: 'auto' | 'flags'; netw
     },
     async close() {
       front.close()
+      secure?.close()
       await mock.stop()
       rmSync(dir, { recursive: true, force: true, maxRetries: 5 })
     },
