@@ -3,13 +3,14 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { testedVersions } from '../../src/run/tested-versions.ts'
 
 const packages = {
-  claude: '@anthropic-ai/claude-code@2.1.325',
-  codex: '@openai/codex@0.166.0',
-  gemini: '@google/gemini-cli@0.61.0',
-  opencode: 'opencode-ai@1.18.33',
-  pi: '@earendil-works/pi-coding-agent@0.87.1',
+  claude: `@anthropic-ai/claude-code@${testedVersions.claude}`,
+  codex: `@openai/codex@${testedVersions.codex}`,
+  gemini: `@google/gemini-cli@${testedVersions.gemini}`,
+  opencode: `opencode-ai@${testedVersions.opencode}`,
+  pi: `@earendil-works/pi-coding-agent@${testedVersions.pi}`,
 } as const
 const agentSdk = '@anthropic-ai/claude-agent-sdk@0.3.325'
 /** Answers like the services of all CLIs, on a loopback port. */

@@ -28,8 +28,12 @@ async function setup(env: Record<string, string> = {}, files: Record<string, str
       configDir,
       home,
       walls: [
-        { who: 'guests and webhooks', wall, detail: wall, network: 'can reach only their model', networkLimited: true },
+        {
+          ...{ who: 'guests and webhooks', wall, detail: wall },
+          ...{ network: 'can reach this', networkLimited: wall === 'bwrap' },
+        },
       ],
+      clis: [{ name: 'codex', version: '0.1.0', tested: '0.166.0', isOlder: wall === 'flags' }],
       fix,
     })
   const statusOf = async (name: string, fix = false, wall: WallKind = 'none') =>
@@ -76,8 +80,19 @@ test('guests without a wall are a warning, with a shell a failure, behind a wall
   expect(await shell.statusOf('guest')).toEqual(['fail'])
   expect(await shell.statusOf('guest', false, 'bwrap')).toEqual(['ok'])
   expect(await shell.statusOf('webhook')).toEqual(['off'])
+  // Held, but with the network of this machine.
+  expect(await shell.statusOf('guest', false, 'flags')).toEqual(['warn'])
+  const [guest] = (await shell.audit(false, 'bwrap')).filter(({ name }) => name === 'guest')
+  expect(guest?.detail).toContain('can reach this')
   const hooked = await setup({}, { 'agents.md': '# Rules\n\n## Webhooks\n\n### door\nSecret: DOOR\n' })
   expect(await hooked.statusOf('webhook')).toEqual(['warn'])
+})
+
+test('a CLI older than the tested version is a warning that names both', async () => {
+  const { audit, statusOf } = await setup()
+  expect(await statusOf('cli versions')).toEqual(['ok'])
+  const [check] = (await audit(false, 'flags')).filter(({ name }) => name === 'cli versions')
+  expect(check).toMatchObject({ status: 'warn', detail: expect.stringContaining('codex 0.1.0 (older than 0.166.0)') })
 })
 
 test('wide rules, an open address, an open home and a secret in a note are named', async () => {

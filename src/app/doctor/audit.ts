@@ -6,6 +6,7 @@ import type { Check } from '../../base/check.ts'
 import { counted } from '../../base/counted.ts'
 import type { WallView } from '../../base/profile.ts'
 import type { Config, Loaded } from '../../config/index.ts'
+import type { InstalledCli } from '../../run/index.ts'
 import { remoteChatsOn } from '../wiring/chat-names.ts'
 import { fileChecks } from './audit-files.ts'
 
@@ -15,6 +16,7 @@ export interface AuditParts {
   readonly home: string
   /** Which wall stands for whom. */
   readonly walls: readonly WallView[]
+  readonly clis: readonly InstalledCli[]
   /** Corrects what can be corrected without asking, such as modes of files. */
   readonly fix: boolean
 }
@@ -28,6 +30,7 @@ export async function auditChecks(parts: AuditParts): Promise<readonly Check[]> 
     ...speakerChecks(config),
     ...powerChecks(config, parts.walls, await hasWebhooks(parts.configDir)),
     ...networkChecks(config),
+    ...versionChecks(parts.clis),
     ...files,
   ]
 }
@@ -92,10 +95,13 @@ function powerChecks(config: Config, walls: AuditParts['walls'], webhooks: boole
       ...(named.length > 0 ? [`MCP servers ${named.join(', ')}`] : []),
       ...(own ? [permissionMode] : []),
       view?.detail ?? 'no wall: it runs with your rights',
+      ...(view ? [view.network] : []),
     ].join('; ')
     if (!counts)
       return { name: principal, status: 'off', detail: principal === 'guest' ? 'there are none' : 'there is none' }
-    if (own || (view && view.wall !== 'none')) return { name: principal, status: 'ok', detail }
+    if (own) return { name: principal, status: 'ok', detail }
+    if (view && view.wall !== 'none')
+      return view.networkLimited ? { name: principal, status: 'ok', detail } : { name: principal, ...unlimited, detail }
     const shell = tools.some(tool => /^Bash\b/.test(tool))
     return {
       name: principal,
@@ -108,6 +114,25 @@ function powerChecks(config: Config, walls: AuditParts['walls'], webhooks: boole
   }
   return [check('owner', true), check('guest', hasGuests(config)), check('webhook', webhooks)]
 }
+
+/** Nothing is asked of the network: what is compared is what this release was tested with. */
+function versionChecks(clis: readonly InstalledCli[]): readonly Check[] {
+  const name = 'cli versions'
+  if (clis.length === 0) return [{ name, status: 'off', detail: 'no agent CLI is installed' }]
+  const shown = clis.map(({ name, version, tested, isOlder }) =>
+    isOlder ? `${name} ${version} (older than ${tested})` : `${name} ${version ?? '(its files do not say which)'}`,
+  )
+  const detail = `${shown.join(', ')}; compared with the versions that this release was tested with`
+  return clis.some(({ isOlder }) => isOlder)
+    ? [{ name, status: 'warn', detail, fix: 'Update the older ones: what holds guests depends on their flags.' }]
+    : [{ name, status: 'ok', detail }]
+}
+
+/** A service without a password is open to whoever can make the agent call it. */
+const unlimited = {
+  status: 'warn',
+  fix: 'With bubblewrap and GUEST_NETWORK=model, they reach nothing but their model.',
+} as const
 
 function networkChecks({ http }: Config): readonly Check[] {
   const name = 'network'

@@ -9,7 +9,14 @@ import type { Check } from '../../base/check.ts'
 import { errorText } from '../../base/error-text.ts'
 import { scrubber, secretHider } from '../../base/scrub.ts'
 import { type Config, type Loaded, type LoadFrom, loadConfig, secretsIn, type Variables } from '../../config/index.ts'
-import { type BackendParts, chooseBackend, createTempDirs, killEverything, type TempDirs } from '../../run/index.ts'
+import {
+  type BackendParts,
+  chooseBackend,
+  createTempDirs,
+  installedClis,
+  killEverything,
+  type TempDirs,
+} from '../../run/index.ts'
 import type { Finding } from '../../ui/index.ts'
 import { findGateway, workspaceOf } from '../running-gateway.ts'
 import { systemClock as clock } from '../system-clock.ts'
@@ -99,7 +106,9 @@ export async function audit(from: LoadFrom, fix: boolean, signal: AbortSignal): 
 
 async function audited({ loaded, configDir, environment, home }: DoctorContext, fix: boolean, signal: AbortSignal) {
   const walls = loaded.ok ? await wallsOf(loaded.config, environment.PATH, signal) : []
-  return auditChecks({ loaded, configDir, home, walls, fix })
+  const { backend, cliPath } = loaded.ok ? loaded.config.agent : { backend: null, cliPath: null }
+  const clis = installedClis(environment.PATH, { name: backend, program: cliPath })
+  return auditChecks({ loaded, configDir, home, walls, clis, fix })
 }
 
 /** Only what needs attention. */

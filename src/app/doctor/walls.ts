@@ -13,7 +13,7 @@ export async function wallChecks(config: Config, path: string | undefined, signa
   const found = findWall(config.wall, path, signal)
   const views = await profilesFor(config, () => config.views.profiles, found).view()
   const { kind, detail: why } = await found
-  return views.map(({ who, wall, detail }): Check => {
+  return views.map(({ who, wall, detail, network }): Check => {
     const name = who === 'owner' ? 'owner turns' : 'guest turns'
     if (who === 'owner')
       return wall === 'none' || kind === 'bwrap'
@@ -21,7 +21,7 @@ export async function wallChecks(config: Config, path: string | undefined, signa
         : { name, status: 'fail', detail: `SANDBOX=${config.sandbox} requires bubblewrap: ${why}`, fix }
     return wall === 'none'
       ? { name, status: 'warn', detail, fix: 'Set WALL=auto unless you trust everybody who may write.' }
-      : { name, status: 'ok', detail }
+      : { name, status: 'ok', detail: `${detail}; ${network}` }
   })
 }
 

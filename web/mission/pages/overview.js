@@ -96,8 +96,8 @@ const Tiles = ({ status, running, waiting, today }) => html`
 const Walls = ({ walls }) =>
   walls.length > 0 &&
   html`<p class="quiet walls">${walls.map(
-    ({ who, detail }, i) =>
-      html`${i > 0 && ' · '}${who === 'owner' ? 'Owner’s turns' : 'Turns of guests and webhooks'}: ${detail}`,
+    ({ who, detail, network }, i) =>
+      html`${i > 0 && ' · '}${who === 'owner' ? `Owner’s turns: ${detail}` : `Turns of guests and webhooks: ${detail}; ${network}`}`,
   )}</p>`
 
 const Tile = ({ name, value, more, tone = '' }) => html`
