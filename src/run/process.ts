@@ -1,10 +1,10 @@
 // One child process from spawn to its last descendant: bounded output, its own process group, nothing survives an abort.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
+import type { Duplex } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { errorText } from '../base/error-text.ts'
 import { createEnding } from './end-processes.ts'
-import type { BoxNetwork } from './network/proxy.ts'
 
 export interface ProcessOrder {
   readonly file: string
@@ -14,8 +14,11 @@ export interface ProcessOrder {
   /** Written to stdin, which is then closed. Null: it stays open for `send`. */
   readonly input: string | null
   /** The network of its box, which ends with it. */
-  readonly network?: Pick<BoxNetwork, 'dial' | 'close'>
+  readonly network?: { readonly dial: Dial; close(): void }
 }
+
+/** Asks for a connection. */
+type Dial = (ready: (error: Error | null, socket: Duplex) => void) => undefined
 
 export interface ProcessEnd {
   readonly code: number | null
@@ -38,7 +41,7 @@ export interface RunningProcess {
   /** Closes an open stdin: most programs exit then. */
   endInput(): void
   /** Calls it on the port where it listens, if it is in a box with a network of its own. */
-  readonly dial?: BoxNetwork['dial']
+  readonly dial?: Dial
   /** Restarts the count for the limit on the whole output. */
   startCounting(): void
   /** SIGTERM for it and everything it started, SIGKILL for the rest after the grace period. No further output is passed on. */
