@@ -1,23 +1,9 @@
 // axe finds no accessibility violations on any page, in both themes, on wide screens and on a phone.
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { looks, show } from '../../demo/scenes.ts'
+import { axeComplaints as complaints } from './axe.ts'
 import { dashboard, look, scenes } from './samples.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-/** Each violated rule once, with the first element that violates it. */
-const complaints = async (page: Page, where: string): Promise<readonly string[]> => {
-  // Evaluated by the debugger: the content security policy would block it as a script of the page.
-  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
-  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults
-  return violations.map(
-    ({ id, impact, nodes }) => `${where}: ${id} (${impact}), ${nodes.length} times: ${nodes[0]?.html}`,
-  )
-}
 
 test('axe finds nothing on any page, in light and dark, wide and narrow', { timeout: 120_000 }, async () => {
   const { page, trouble } = await look(looks.light)

@@ -5,6 +5,7 @@ import type { Socket } from '../../src/base/socket.ts'
 import { defaultLimits } from '../../src/ui/http/options.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
 import { fakeHttp } from '../fakes/http-options.ts'
+import { fakeRequests } from '../fakes/requests.ts'
 
 export const token = 'browser-token'
 /** They outlive a stage, as they outlive a restart of a gateway. */
@@ -70,11 +71,15 @@ export const openStage = async (port = 0) => {
     peers.push(peer)
   }
 
+  const requests = fakeRequests(request => {
+    for (const peer of peers) peer.say({ type: 'request', request })
+  })
   const server = await openHttp(
     fakeHttp({
       logins,
       address: { port, token },
       health: { version: 'test', status: async () => ({}) },
+      admin: { requests },
       webchat: {
         connect: meet,
         newConversation: () => {
@@ -89,6 +94,8 @@ export const openStage = async (port = 0) => {
   )
   return {
     ...server,
+    /** What the agent asks; answers go to every page. */
+    requests,
     /** The first frames of each connection from now on. */
     greetWith(speech: (peer: Peer) => void) {
       greet = speech

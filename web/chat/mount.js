@@ -4,11 +4,12 @@ import { createBanner } from './banner.js'
 import { createChatList } from './chat-list.js'
 import { createComposer, notConnected } from './composer.js'
 import { createConnection } from './connection.js'
-import { createAnnouncer } from './dom.js'
+import { announce, createAnnouncer } from './dom.js'
 import { addToDraft, createDrafts } from './drafts.js'
 import { uploadLink } from './files.js'
 import { createHistory } from './history.js'
 import { buildParts } from './parts.js'
+import { gistOf, titleOf } from './request-words.js'
 import { createSearch } from './search.js'
 import { markSeen, recentChats, rememberChat } from './storage.js'
 import { createTitleMarker } from './title.js'
@@ -70,10 +71,12 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     },
     linkTo: ({ id }) => (conversation === null || id === undefined ? null : uploadLink(conversation, id)),
     fillGap: () => history.fillGap(),
+    answered: request => transcript.take({ type: 'request', request }),
   }
 
   const transcript = createTranscript({
     now: () => Date.now(),
+    conversation: () => conversation,
     changed(turn) {
       turnList.changed(turn)
       afterChange()
@@ -197,6 +200,10 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     if (frame.type === 'hello' && validName.test(frame.conversation)) onHello(frame.conversation)
     if (frame.type === 'hello') stored = transcript.stored()
     if (frame.type === 'final') title.mark()
+    if (frame.type === 'request' && frame.request?.state === 'open') {
+      title.mark()
+      announce(place, `${titleOf(frame.request)} ${gistOf(frame.request)}`)
+    }
     const change = frame.type === 'action' && frame.phase === 'failed' ? transcript.find(frame.id)?.change : null
     if (frame.type === 'history') dropBeforeHole(frame)
     transcript.take(frame)

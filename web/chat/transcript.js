@@ -1,4 +1,5 @@
 // The state of one conversation: its turns, updated by the frames of the gateway.
+import { messageOf } from './request-words.js'
 
 /**
  * @typedef {{
@@ -6,25 +7,26 @@
  *   text: string | null,               null: sent elsewhere, only the answer is known
  *   attachments: { id?: string, name: string, bytes: number }[],
  *   at: number,
- *   state: 'sending' | 'accepted' | 'waiting' | 'running' | 'answered' | 'failed' | 'refused',
+ *   state: 'sending' | 'accepted' | 'waiting' | 'running' | 'answered' | 'failed' | 'refused' | 'asked',   asked: only requests of something else
  *   deferred: boolean,                 while sending: the gateway is away, sent after the reconnect
  *   position: number,
  *   reason: string,
  *   draft: string,
  *   actions: { label: string, phase: string }[],
  *   note: string,
+ *   requests: import('./request-words.js').Request[],
  *   answer: { text: string, ok: boolean, at: number, files: string[] } | null,
  *   gap: boolean,                      messages before it are not loaded
  *   change: { type: 'edit', text: string } | { type: 'cancel' } | null,   requested, not yet confirmed
  * }} Turn
  */
 
-const ended = new Set(['answered', 'failed', 'refused'])
+const ended = new Set(['answered', 'failed', 'refused', 'asked'])
 /** The order of the states. A message never goes back, since old frames may arrive again. */
-const progress = { sending: 0, accepted: 1, waiting: 2, running: 3, refused: 4, failed: 4, answered: 4 }
+const progress = { sending: 0, accepted: 1, waiting: 2, running: 3, refused: 4, failed: 4, answered: 4, asked: 4 }
 
-/** @param {{ changed: (turn: Turn) => void, reordered: () => void, now: () => number }} listener */
-export const createTranscript = ({ changed, reordered, now }) => {
+/** @param {{ changed: (turn: Turn) => void, reordered: () => void, now: () => number, conversation: () => string | null }} listener */
+export const createTranscript = ({ changed, reordered, now, conversation }) => {
   /** @type {Turn[]} */
   let turns = []
   /** The turn after the gap, and the turn after the messages inserted last. */
@@ -45,6 +47,7 @@ export const createTranscript = ({ changed, reordered, now }) => {
       draft: '',
       actions: [],
       note: '',
+      requests: [],
       answer: null,
       gap: false,
       change: null,
@@ -159,15 +162,41 @@ export const createTranscript = ({ changed, reordered, now }) => {
     return [...order]
   }
 
+  /** Keeps a request with its turn; returns that turn, null if it is of no message here and has ended. */
+  const keepRequest = request => {
+    if (!Number.isSafeInteger(request?.id)) return null
+    const message = messageOf(request, conversation())
+    const turn =
+      find(message ?? `request:${request.id}`) ??
+      (request.state === 'open'
+        ? addTurn(message ?? `request:${request.id}`, null, message === null ? 'asked' : 'accepted')
+        : null)
+    if (turn === null) return null
+    const place = turn.requests.findIndex(({ id }) => id === request.id)
+    // Older news may arrive later.
+    if (place < 0) turn.requests = [...turn.requests, request].sort((a, b) => a.id - b.id)
+    else if (turn.requests[place].state === 'open') turn.requests = turn.requests.with(place, request)
+    else return null
+    return turn
+  }
+  const keepRequests = requests => {
+    for (const request of listOf(requests)) keepRequest(request)
+  }
+
   /** Merges the history with the turns on the page: no duplicates, no state goes back. */
-  const merge = messages => {
+  const merge = (messages, requests) => {
     const there = new Set(turns)
     const order = learn(messages)
-    if (order.length === 0) return
+    if (order.length === 0) {
+      keepRequests(requests)
+      if (turns.length > there.size) reordered()
+      return
+    }
     const first = Math.min(...order.filter(turn => there.has(turn)).map(turn => turns.indexOf(turn)))
     const others = turns.filter(turn => !order.includes(turn))
     const before = others.filter(turn => turns.indexOf(turn) < first && turn.state !== 'sending')
     turns = [...before, ...order, ...others.filter(turn => !before.includes(turn))]
+    keepRequests(requests)
     reordered()
   }
 
@@ -180,13 +209,14 @@ export const createTranscript = ({ changed, reordered, now }) => {
       reordered()
     },
     /** Inserts older messages by their time. */
-    prepend(messages) {
+    prepend(messages, requests) {
       const order = learn(messages)
       const others = turns.filter(turn => !order.includes(turn))
       const place = order.length === 0 ? -1 : others.findIndex(turn => turn.at >= order.at(-1).at)
       const at = place < 0 ? others.length : place
       following = others[at] ?? null
       turns = [...others.slice(0, at), ...order, ...others.slice(at)]
+      keepRequests(requests)
       reordered()
     },
     /** Whether messages are missing between the inserted part and the newest part. */
@@ -243,7 +273,12 @@ export const createTranscript = ({ changed, reordered, now }) => {
       reordered()
     },
     take(frame) {
-      if (frame.type === 'history') return merge(frame.messages)
+      if (frame.type === 'history') return merge(frame.messages, frame.requests)
+      if (frame.type === 'request') {
+        const turn = keepRequest(frame.request)
+        if (turn !== null) changed(turn)
+        return
+      }
       if (!Object.hasOwn(on, frame.type) || typeof frame.id !== 'string') return // a frame type this page does not know
       const turn = on[frame.type](frame)
       if (turn !== null) changed(turn)

@@ -2,6 +2,7 @@
 import { copyButton, el } from './dom.js'
 import { fileList, nameIn, workspaceLink } from './files.js'
 import { markdownView } from './markdown.js'
+import { requestCard } from './request-card.js'
 
 const shownActions = 4
 const longQuestion = 4000 // characters; a longer message is collapsed until expanded
@@ -10,7 +11,7 @@ const stoppedMark = '*Stopped.*'
 
 /**
  * @param {string} id
- * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void> & { linkTo: (attachment: object) => string | null }} handlers
+ * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void> & { answered: (request: any) => void, linkTo: (attachment: object) => string | null }} handlers
  */
 export const turnView = (id, handlers) => {
   const question = questionView(handlers.linkTo)
@@ -19,7 +20,11 @@ export const turnView = (id, handlers) => {
   const prose = el('div', { class: 'prose' })
   const files = el('div', {})
   const foot = el('div', { class: 'foot' })
-  const answer = el('div', { class: 'answer' }, actions, prose, files, foot)
+  /** Answered requests come before the text, open ones after it. */
+  const ended = el('div', { class: 'asks' })
+  const open = el('div', { class: 'asks' })
+  const cards = new Map()
+  const answer = el('div', { class: 'answer' }, actions, ended, prose, open, files, foot)
   const gap = el(
     'button',
     { type: 'button', class: 'gap', hidden: true, click: () => handlers.fillGap(id) },
@@ -52,6 +57,18 @@ export const turnView = (id, handlers) => {
         return [turn.reason || 'Not accepted', button('Retry', handlers.retry)]
       default:
         return []
+    }
+  }
+
+  const showRequests = turn => {
+    for (const request of turn.requests) {
+      const card = cards.get(request.id) ?? requestCard({ answered: handlers.answered })
+      cards.set(request.id, card)
+      const hadFocus = card.element.contains(document.activeElement)
+      card.update(request)
+      const place = request.state === 'open' ? open : ended
+      if (card.element.parentElement !== place) place.append(card.element)
+      if (hadFocus && !card.element.contains(document.activeElement)) card.element.focus({ preventScroll: true })
     }
   }
 
@@ -100,8 +117,10 @@ export const turnView = (id, handlers) => {
       if (pressed !== null && !status.contains(document.activeElement))
         ([...status.querySelectorAll('button')].find(({ textContent }) => textContent === pressed) ?? { focus }).focus()
       replaceIfOther(actions, actionLines(turn))
+      showRequests(turn)
       showAnswer(turn)
-      answer.hidden = !thinking && turn.answer === null && turn.actions.length === 0 && turn.note === ''
+      answer.hidden =
+        !thinking && turn.answer === null && turn.actions.length === 0 && turn.note === '' && turn.requests.length === 0
       answer.classList.toggle('failed', turn.answer !== null && !turn.answer.ok && beforeStop(turn.answer) === null)
     },
   }
@@ -172,6 +191,11 @@ const actionLines = turn => {
   const older = turn.actions.length - lines.length
   if (older > 0) lines.unshift(el('li', { class: 'older' }, `${older} earlier steps`))
   if (turn.note !== '') lines.push(el('li', { class: 'notice' }, turn.note))
+  if (turn.requests.some(({ state }) => state === 'open'))
+    return [
+      ...lines,
+      el('li', { class: 'waits' }, el('span', { class: 'mark', 'aria-hidden': 'true' }), 'Waiting for your answer'),
+    ]
   const quiet = !turn.actions.some(({ phase }) => phase === 'started') && turn.draft === ''
   if (quiet && (turn.state === 'accepted' || turn.state === 'running')) {
     lines.push(el('li', { class: 'started' }, el('span', { class: 'mark', 'aria-hidden': 'true' }), 'Thinking'))
