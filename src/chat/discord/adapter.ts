@@ -2,11 +2,11 @@
 
 import { API, GatewayIntentBits } from '@discordjs/core'
 import { REST } from '@discordjs/rest'
-import { type ChatAdapter, ChatUnusable, type Delivery, type Outgoing } from '../../base/chat.ts'
+import type { ChatAdapter, Delivery, Outgoing } from '../../base/chat.ts'
 import type { ChatContext } from '../../base/chat-module.ts'
-import type { Attachment, EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
-import { within } from '../../base/within.ts'
+import type { Attachment, Place } from '../../base/event.ts'
 import { openButtoned } from '../buttoned.ts'
+import { createLifetime, postOrDraft } from '../lifetime.ts'
 import { openAnswers } from '../live-drafts.ts'
 import { createRequests } from '../requests.ts'
 import { type AttachmentSeen, dropAttachments, fetchAttachments } from './attachments.ts'
@@ -30,10 +30,6 @@ const requestMs = 300_000
 /** Discord shows typing for ten seconds. */
 const typingEveryMs = 8000
 const saveEveryMs = 1000
-/** Events in progress get this long at shutdown. Discord sends the rest again after the next start. */
-const endingMs = 3000
-
-const stopping: Refused = { type: 'refused', why: 'stopping', reason: 'Stopping: please try again in a minute.' }
 
 export function openDiscord(options: DiscordOptions, context: ChatContext): ChatAdapter {
   const { workspace, commands, people, deliveries, memory, clock, emit } = context
@@ -43,23 +39,18 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
   const patience = { retries: 0, rejectOnRateLimit: () => true, timeout: requestMs }
   const rest = new REST({ api: options.api, version: '10', ...patience, makeRequest: createRequests() }).setToken(token)
   const api = new API(rest)
-  const refusedToken = Promise.withResolvers<never>()
-  refusedToken.promise.catch(() => undefined)
+  const lifetime = createLifetime(clock)
+  const { accept } = lifetime
 
   let self = recallSelf(memory)
   // A resumed session does not tell who we are, so without that a new session is needed.
   if (self === null) for (const { name: session } of memory.list('session:')) memory.put(session, null)
-  /** The intake; null while the chat is not running. */
-  let sink: EventSink | null = null
-  let life: AbortSignal = new AbortController().signal
-  const underway = new Set<Promise<unknown>>()
 
   const ourId = () => self?.id ?? ''
   const trouble = (why: string) => emit({ type: 'chat-trouble', chat: name, why })
   const reportError = (error: unknown) => trouble(troubleOf(error).why)
-  const accept = async (event: NewEvent) => (sink ? sink(event) : stopping)
   const fetch = (message: string, files: readonly AttachmentSeen[]): Promise<readonly Attachment[]> =>
-    fetchAttachments(message, files, { workspace: workspace.dir, api: options.api }, life)
+    fetchAttachments(message, files, { workspace: workspace.dir, api: options.api }, lifetime.signal())
 
   const cursors = openCursors(memory)
   const places = openPlaces(api, ourId, clock, reportError)
@@ -70,7 +61,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
   const sending = createSending({
     ...{ api, answers, asked, threads, buttoned: openButtoned(memory), poster: createPoster(api, posts, ourId) },
     ...{ readFile: workspace.readFile, sent: deliveries.sent },
-    refusedToken: () => refusedToken.reject(new ChatUnusable(badToken)),
+    refusedToken: () => lifetime.giveUp(badToken),
   })
   const drafts = createDrafts({
     clock,
@@ -89,7 +80,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
     if (when === 'now') return saveNow()
     if (saving) return
     saving = true
-    void clock.sleep(saveEveryMs, life).then(() => {
+    void clock.sleep(saveEveryMs, lifetime.signal()).then(() => {
       saving = false
       saveNow()
     })
@@ -112,7 +103,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
   })
   const onClick = createClicks({ api, clock, trouble, spot: places.spot, clicked: context.clicked })
   const handle = createDispatches({
-    ...{ clock, cursors, places, inbound, saveSelf, ready, self: () => self, life: () => life },
+    ...{ clock, cursors, places, inbound, saveSelf, ready, self: () => self, life: lifetime.signal },
     posted: posts.received,
     async interaction(one, missed) {
       try {
@@ -131,15 +122,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
   const connection = createConnection({
     ...{ rest, token, intents, memory, clock, chance: context.chance, emit },
     handle(event) {
-      // An event that throws would throw again: report it, and do not ask for it again.
-      const handling = handle(event).catch((error: unknown) => {
-        context.broke(error)
-        return true
-      })
-      const over = () => void underway.delete(handling)
-      underway.add(handling)
-      handling.then(over, over)
-      return handling
+      return lifetime.handling(handle(event), context.broke)
     },
     progressed: () => save('soon'),
   })
@@ -149,7 +132,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
     const place = { chat: name, conversation: channel }
     const delivery: Delivery = { place, kind: 'notice', about: message, text: reason, ok: false }
     const key = `${keyOf(message)}#refused`
-    await deliveries.put(key, delivery).catch(() => post(place, { ...delivery, key, action: null }, life))
+    await deliveries.put(key, delivery).catch(() => post(place, { ...delivery, key, action: null }, lifetime.signal()))
   }
 
   const post = (place: Place, message: Outgoing, signal: AbortSignal) => sending.post(place, message, drafts, signal)
@@ -167,7 +150,7 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
     void sending.removeLeftDrafts()
     if (!self) return
     const definitions = definitionsOf(commands.list, commands.completes)
-    void registerCommands({ rest, memory, clock, trouble }, self.app, definitions, life)
+    void registerCommands({ rest, memory, clock, trouble }, self.app, definitions, lifetime.signal())
   }
 
   async function typing({ conversation }: Place, signal: AbortSignal): Promise<void> {
@@ -185,28 +168,11 @@ export function openDiscord(options: DiscordOptions, context: ChatContext): Chat
     name,
     limits: { ...limits, editEveryMs, fileOver: options.fileOver, buttons: true },
 
-    async post(place, message, signal) {
-      if (message.kind !== 'draft') return post(place, message, signal)
-      drafts.show(place, message, signal)
-      return { type: 'posted', ref: { place, id: message.about ?? '' } }
-    },
-    edit: async ({ place }, message, signal) => drafts.show(place, message, signal),
+    ...postOrDraft(drafts, post),
     typing,
 
-    async run(given, signal) {
-      const ending = new AbortController()
-      sink = given
-      life = AbortSignal.any([signal, ending.signal])
-      const connected = connection.run(life)
-      try {
-        await Promise.race([connected, refusedToken.promise])
-      } finally {
-        sink = null
-        ending.abort()
-        await connected.catch(() => undefined)
-        await within(Promise.allSettled(underway), endingMs, clock)
-        saveNow()
-      }
+    async run(sink, signal) {
+      await lifetime.run(sink, signal, connection.run).finally(saveNow)
     },
   }
 }

@@ -1,7 +1,8 @@
 // Which errors are temporary, which are permanent, and how they are explained.
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest'
 import { expect, test } from 'vitest'
-import { closedForGood, postedOf, troubleOf } from './errors.ts'
+import { postedOf } from '../trouble.ts'
+import { closedForGood, troubleOf } from './errors.ts'
 
 const refusal = (status: number, code: number) =>
   new DiscordAPIError({ code, message: 'said' }, code, status, 'POST', '/x', { body: undefined, files: undefined })

@@ -1,8 +1,7 @@
 // Classifies errors of the Discord API as temporary or permanent, and explains them.
 import { DiscordAPIError, HTTPError, RateLimitError } from '@discordjs/rest'
-import type { Posted } from '../../base/chat.ts'
 import { excerpt } from '../../base/scrub.ts'
-import type { Clock } from '../../base/time.ts'
+import { createPersist } from '../trouble.ts'
 
 export type Trouble =
   /** Temporary: too many requests, an outage, a broken connection. */
@@ -57,22 +56,6 @@ export function troubleOf(error: unknown): Trouble {
 export const isInvalid = (error: unknown): boolean =>
   error instanceof DiscordAPIError && (error.status === 400 || error.status === 422)
 
-/** The pause after an invalid token: until the owner has set a new one and restarts. */
-const badTokenPauseMs = 3_600_000
-
-export function postedOf(trouble: Trouble): Posted {
-  switch (trouble.type) {
-    case 'passing':
-      return { type: 'try-again', afterMs: trouble.afterMs, why: trouble.why }
-    case 'token':
-      return { type: 'try-again', afterMs: badTokenPauseMs, why: trouble.why }
-    case 'refused':
-      return { type: 'refused', why: trouble.why }
-    default:
-      return trouble satisfies never
-  }
-}
-
 const portal = 'https://discord.com/developers/applications'
 
 export const badToken = `Discord does not accept the bot token. Open ${portal}, choose your application, then Bot, Reset Token, and set the new one as DISCORD_BOT_TOKEN (discord.bot_token).`
@@ -89,30 +72,5 @@ export const closedForGood: ReadonlyMap<number, string> = new Map([
   [4014, noIntent],
 ])
 
-interface Persistence {
-  readonly longestMs?: number
-  /** Called for each outage. */
-  passing?(why: string): void
-}
-
-/** Retries until Discord answers. Rejects if Discord refuses, or when the signal aborts. */
-export async function persist<T>(
-  ask: () => Promise<T>,
-  clock: Clock,
-  signal: AbortSignal,
-  { longestMs = 60_000, passing }: Persistence = {},
-): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await ask()
-    } catch (error) {
-      signal.throwIfAborted()
-      const found = troubleOf(error)
-      if (found.type !== 'passing') throw error
-      passing?.(found.why)
-      const pause = Math.min(longestMs, 500 * 2 ** Math.min(tries, 12))
-      await clock.sleep(Math.max(found.afterMs, pause), signal)
-      signal.throwIfAborted()
-    }
-  }
-}
+/** Retries until the platform answers. */
+export const persist = createPersist(troubleOf)

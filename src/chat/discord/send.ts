@@ -2,9 +2,8 @@
 import type { API } from '@discordjs/core'
 import type { RawFile } from '@discordjs/rest'
 import { stopButton } from '../../base/buttons.ts'
-import type { ChatMemory, FileScope, Outgoing, Posted } from '../../base/chat.ts'
+import type { ChatMemory, FileScope, Outgoing } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
-import { createSerial } from '../../base/serial.ts'
 import type { Buttoned } from '../buttoned.ts'
 import {
   type Answers,
@@ -14,7 +13,8 @@ import {
   type Drafts,
   withoutFileLinks,
 } from '../live-drafts.ts'
-import { codes, postedOf, type Trouble, troubleOf } from './errors.ts'
+import { createSender, type Sender } from '../sender.ts'
+import { codes, troubleOf } from './errors.ts'
 import type { Threads } from './places.ts'
 import {
   allowed,
@@ -42,11 +42,8 @@ export interface SendingParts {
   refusedToken(): void
 }
 
-export interface Sending {
-  post(place: Place, message: Outgoing, drafts: Drafts, signal: AbortSignal): Promise<Posted>
+export interface Sending extends Sender {
   writeDraft(place: Place, about: string, key: string, content: string): Promise<void>
-  /** Removes drafts whose answer was posted elsewhere. Failures are left for the next time. */
-  removeLeftDrafts(): Promise<void>
 }
 
 /** A text that is too long for a message. It is the only file with a content type. */
@@ -70,9 +67,6 @@ const notShown: Body = {
 
 export function createSending(parts: SendingParts): Sending {
   const { api, answers, buttoned, asked, poster, threads } = parts
-  /** Set after an invalid token: nothing more is sent, because Discord blocks bots after ten thousand invalid requests. */
-  let dead: Trouble | null = null
-  const inOrder = createSerial()
 
   /** Replaces everything in the message; repeating it changes nothing. */
   const replaced = ({ content, files, buttons = [] }: Body) => ({
@@ -136,43 +130,19 @@ export function createSending(parts: SendingParts): Sending {
     answers.removed(about)
   }
 
-  async function removeAll(): Promise<void> {
-    // Temporary problems: the draft stays on the list.
-    for (const { about, draft } of dead ? [] : answers.left()) await removeDraft(about, draft).catch(() => undefined)
-  }
-
-  const removeLeftDrafts = () => inOrder(removeAll)
+  const sender = createSender({
+    ...{ answers, troubleOf, removeDraft, sent: parts.sent, refusedToken: parts.refusedToken },
+    async deliver(place, message, signal) {
+      const body = await bodyOf(message, parts.readFile)
+      return withoutFilesIfTooLarge(body, fitting => deliver(place, message, fitting, signal))
+    },
+  })
 
   return {
-    removeLeftDrafts,
-
-    async post(place, message, drafts, signal) {
-      if (dead) return postedOf(dead)
-      const { kind, about, key } = message
-      try {
-        if (kind === 'final' && about !== null) await drafts.finish(about)
-        signal.throwIfAborted()
-        const body = await bodyOf(message, parts.readFile)
-        const id = await withoutFilesIfTooLarge(body, fitting => deliver(place, message, fitting, signal))
-        parts.sent(key)
-        if (kind === 'final') void removeLeftDrafts()
-        return { type: 'posted', ref: { place, id } }
-      } catch (error) {
-        const trouble = troubleOf(error)
-        if (trouble.type === 'token') {
-          dead = trouble
-          parts.refusedToken()
-        }
-        if (trouble.type === 'refused' && kind === 'final' && about !== null) {
-          answers.leaveDraft(about)
-          void removeLeftDrafts()
-        }
-        return postedOf(trouble)
-      }
-    },
+    ...sender,
 
     async writeDraft(place, about, key, content) {
-      if (dead) return
+      if (sender.isOver()) return
       const command = await asked.open(about)
       const shown = { content, components: componentsOf([stopButton]), allowed_mentions: allowed() }
       const there = answers.draftOf(about)

@@ -1,9 +1,9 @@
 // The chat adapter for Slack.
 import { type ChatAdapter, ChatUnusable, type Delivery, type Outgoing } from '../../base/chat.ts'
 import type { ChatContext } from '../../base/chat-module.ts'
-import type { EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
-import { within } from '../../base/within.ts'
+import type { Place } from '../../base/event.ts'
 import { openButtoned } from '../buttoned.ts'
+import { createLifetime, postOrDraft } from '../lifetime.ts'
 import { createLiveDrafts, openAnswers } from '../live-drafts.ts'
 import { createRequests } from '../requests.ts'
 import { createClicks } from './clicks.ts'
@@ -27,10 +27,7 @@ import { createWeb } from './web.ts'
 /** Slack allows about one message a second in a channel, and fifty edits a minute in all. */
 const editEveryMs = 1500
 const saveEveryMs = 1000
-/** Events in progress get this long at shutdown. Slack sends the rest again. */
-const endingMs = 3000
 
-const stopping: Refused = { type: 'refused', why: 'stopping', reason: 'Stopping: please try again in a minute.' }
 const nobody: Self = { id: '', bot: '', name: '', team: '', teamName: 'Slack' }
 
 interface Identity {
@@ -47,16 +44,12 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
   const name = 'slack'
   const request = createRequests()
   const web = createWeb(api, options.botToken ?? '', request)
-  const refusedToken = Promise.withResolvers<never>()
-  refusedToken.promise.catch(() => undefined)
+  const lifetime = createLifetime(clock)
+  const { accept } = lifetime
 
   let self = JSON.parse(memory.get('self') ?? 'null') as Self | null
-  let sink: EventSink | null = null
-  let life: AbortSignal = new AbortController().signal
-  const underway = new Set<Promise<unknown>>()
   const us = () => self ?? nobody
   const trouble = (why: string) => emit({ type: 'chat-trouble', chat: name, why })
-  const accept = async (event: NewEvent) => (sink ? sink(event) : stopping)
 
   const directory = createDirectory(web, error => trouble(`a name is unknown: ${troubleOf(error).why}`))
   const progress = openProgress(memory)
@@ -67,7 +60,7 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
   const sending = createSending({
     ...{ web, api, answers, questions, poster, streams, buttoned: openButtoned(memory) },
     ...{ readFile: workspace.readFile, sent: deliveries.sent },
-    refusedToken: () => refusedToken.reject(new ChatUnusable(badBotToken)),
+    refusedToken: () => lifetime.giveUp(badBotToken),
   })
   /** When the next draft may be shown in a channel: its threads share the pace. */
   const nextDraft = new Map<string, number>()
@@ -94,7 +87,7 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
     if (when === 'now') return progress.save()
     if (saving) return
     saving = true
-    void clock.sleep(saveEveryMs, life).then(() => {
+    void clock.sleep(saveEveryMs, lifetime.signal()).then(() => {
       saving = false
       progress.save()
     })
@@ -108,7 +101,7 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
     ...{ web, clock, directory, progress, accept, trouble, save, explain, self: us },
     ...{ opensThreads: options.threads === 'auto', catchUpMs: options.catchupMaxAge },
     ...{ change: context.change, knows: people.knows, broke: context.broke, asCommand: interactions.asCommand },
-    fetch: (message, files) => downloadFiles(message, files, { web, workspace: workspace.dir, api }, life),
+    fetch: (message, files) => downloadFiles(message, files, { web, workspace: workspace.dir, api }, lifetime.signal()),
     drop: message => dropFiles(message, workspace.dir),
     catchingUp: places => emit({ type: 'chat-catching-up', chat: name, places }),
     caughtUp: messages => emit({ type: 'chat-caught-up', chat: name, messages }),
@@ -118,27 +111,19 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
   })
   const events = createEvents({
     ...{ inbound, interactions, clicks, directory },
-    revoked: () => refusedToken.reject(new ChatUnusable(badBotToken)),
+    revoked: () => lifetime.giveUp(badBotToken),
   })
   const socket = createSocket({
     ...{ clock, chance: context.chance, trouble },
     web: createWeb(api, options.appToken ?? '', request),
     handle(envelope: Envelope) {
-      // An event that throws would throw again: report it, and confirm it.
-      const handling = events(envelope).catch((error: unknown) => {
-        context.broke(error)
-        return true
-      })
-      const over = () => void underway.delete(handling)
-      underway.add(handling)
-      handling.then(over, over)
-      return handling
+      return lifetime.handling(events(envelope), context.broke)
     },
     up(gap) {
       emit({ type: 'chat-ready', chat: name, bot: us().name, guilds: 1, resumed: !gap, shard: null })
       if (!gap) return
       void sending.removeLeftDrafts()
-      void inbound.catchUp(life).catch(error => life.aborted || context.broke(error))
+      void inbound.catchUp(lifetime.signal()).catch(error => lifetime.signal().aborted || context.broke(error))
     },
     lost: why => emit({ type: 'chat-lost', chat: name, why }),
   })
@@ -152,14 +137,14 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
     const key = `${keyOf(id)}#refused`
     // In a channel, a pairing code or a refusal is nobody else's business.
     if (!isDirect(channel)) questions.answerPrivately(id, user)
-    await deliveries.put(key, delivery).catch(() => post(place, { ...delivery, key, action: null }, life))
+    await deliveries.put(key, delivery).catch(() => post(place, { ...delivery, key, action: null }, lifetime.signal()))
   }
 
   const post = (place: Place, message: Outgoing, signal: AbortSignal) => sending.post(place, message, drafts, signal)
 
   /** Who we are. Without an answer from Slack, as long as that takes. */
   async function identify(signal: AbortSignal): Promise<void> {
-    const found = await persist(() => web.call<Identity>('auth.test', {}, signal), clock, signal, trouble)
+    const found = await persist(() => web.call<Identity>('auth.test', {}, signal), clock, signal, { passing: trouble })
     const { user_id: id, bot_id: bot = '', user = '', team_id: team, team: teamName = 'Slack' } = found
     self = { id, bot, name: user, team, teamName }
     memory.put('self', JSON.stringify(self))
@@ -180,28 +165,11 @@ export function openSlack(options: SlackOptions, context: ChatContext): ChatAdap
     name,
     limits: { ...limits, editEveryMs, fileOver: options.fileOver, buttons: true },
 
-    async post(place, message, signal) {
-      if (message.kind !== 'draft') return post(place, message, signal)
-      drafts.show(place, message, signal)
-      return { type: 'posted', ref: { place, id: message.about ?? '' } }
-    },
-    edit: async ({ place }, message, signal) => drafts.show(place, message, signal),
+    ...postOrDraft(drafts, post),
     typing: ({ conversation }, signal) => streams.keepStatus(targetOf(conversation), signal),
 
-    async run(given, signal) {
-      const ending = new AbortController()
-      sink = given
-      life = AbortSignal.any([signal, ending.signal])
-      const connected = connect(life)
-      try {
-        await Promise.race([connected, refusedToken.promise])
-      } finally {
-        sink = null
-        ending.abort()
-        await connected.catch(() => undefined)
-        await within(Promise.allSettled(underway), endingMs, clock)
-        progress.save()
-      }
+    async run(sink, signal) {
+      await lifetime.run(sink, signal, connect).finally(progress.save)
     },
   }
 }

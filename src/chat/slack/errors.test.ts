@@ -1,6 +1,7 @@
 // Slack's errors: what passes, what does not, and what people are told.
 import { expect, test } from 'vitest'
-import { isAboutFormat, postedOf, SlackError, troubleOf } from './errors.ts'
+import { postedOf } from '../trouble.ts'
+import { isAboutFormat, SlackError, troubleOf } from './errors.ts'
 import { isSlacks } from './hosts.ts'
 
 test.each([

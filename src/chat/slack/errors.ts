@@ -1,7 +1,6 @@
 // Classifies errors of Slack's Web API as temporary or permanent, and explains them.
-import type { Posted } from '../../base/chat.ts'
 import { excerpt } from '../../base/scrub.ts'
-import type { Clock } from '../../base/time.ts'
+import { createPersist } from '../trouble.ts'
 
 /** A response that is not `ok: true`. */
 export class SlackError extends Error {
@@ -81,22 +80,6 @@ export function troubleOf(error: unknown): Trouble {
 export const isAboutFormat = (error: unknown): boolean =>
   error instanceof SlackError && error.status < 429 && formatCodes.includes(error.code)
 
-/** The pause after an invalid token: until the owner has set a new one and restarts. */
-const badTokenPauseMs = 3_600_000
-
-export function postedOf(trouble: Trouble): Posted {
-  switch (trouble.type) {
-    case 'passing':
-      return { type: 'try-again', afterMs: trouble.afterMs, why: trouble.why }
-    case 'token':
-      return { type: 'try-again', afterMs: badTokenPauseMs, why: trouble.why }
-    case 'refused':
-      return { type: 'refused', why: trouble.why }
-    default:
-      return trouble satisfies never
-  }
-}
-
 const portal = 'https://api.slack.com/apps'
 
 export const reinstall = `open ${portal}, choose your app, add it under OAuth & Permissions, Bot Token Scopes, and choose Reinstall to Workspace`
@@ -107,23 +90,5 @@ export const badAppToken = `Slack does not accept the app-level token. Open ${po
 
 export const socketModeOff = `Socket Mode is off for this Slack app. Open ${portal}, choose your app, then Socket Mode, and switch on Enable Socket Mode.`
 
-/** Retries until Slack answers. Rejects if Slack refuses, or when the signal aborts. */
-export async function persist<T>(
-  ask: () => Promise<T>,
-  clock: Clock,
-  signal: AbortSignal,
-  passing?: (why: string) => void,
-): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await ask()
-    } catch (error) {
-      signal.throwIfAborted()
-      const found = troubleOf(error)
-      if (found.type !== 'passing') throw error
-      passing?.(found.why)
-      await clock.sleep(Math.max(found.afterMs, Math.min(60_000, 500 * 2 ** Math.min(tries, 12))), signal)
-      signal.throwIfAborted()
-    }
-  }
-}
+/** Retries until the platform answers. */
+export const persist = createPersist(troubleOf)

@@ -1,11 +1,11 @@
 // Sends deliveries and drafts to Slack: as a new message, by editing one of ours, or to one person alone.
-import type { FileScope, Outgoing, Posted } from '../../base/chat.ts'
+import type { FileScope, Outgoing } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
-import { createSerial } from '../../base/serial.ts'
 import type { Buttoned } from '../buttoned.ts'
-import { type Answers, type Doing, type DraftNote, type Drafts, withoutFileLinks } from '../live-drafts.ts'
+import { type Answers, type Doing, type DraftNote, withoutFileLinks } from '../live-drafts.ts'
+import { createSender, createUnlessRefused, type Sender } from '../sender.ts'
 import { createStopNotes } from '../stop-notes.ts'
-import { postedOf, SlackError, type Trouble, troubleOf } from './errors.ts'
+import { SlackError, troubleOf } from './errors.ts'
 import { isSlacks } from './hosts.ts'
 import { targetOf } from './message.ts'
 import type { OutgoingFile, Poster, Target } from './poster.ts'
@@ -29,11 +29,8 @@ export interface SendingParts {
   refusedToken(): void
 }
 
-export interface Sending {
-  post(place: Place, message: Outgoing, drafts: Drafts, signal: AbortSignal): Promise<Posted>
+export interface Sending extends Sender {
   writeDraft(place: Place, about: string, key: string, doing: Doing): Promise<void>
-  /** Removes drafts whose answer was posted elsewhere. Failures are left for the next time. */
-  removeLeftDrafts(): Promise<void>
   /** Only this person sees it. */
   privately(conversation: string, user: string, content: Content): Promise<void>
   /** Answers a command or button in its place; false: that is not possible (any more). */
@@ -44,9 +41,6 @@ const mostFiles = 10
 
 export function createSending(parts: SendingParts): Sending {
   const { web, answers, buttoned, questions, poster, streams } = parts
-  /** Set after an invalid token: nothing more is sent. */
-  let dead: Trouble | null = null
-  const inOrder = createSerial()
   const stops = createStopNotes(answers, ({ conversation }, about, key) =>
     poster.create(targetOf(conversation), key, about, stopNoteContent(conversation)),
   )
@@ -164,51 +158,26 @@ export function createSending(parts: SendingParts): Sending {
     answers.removed(about)
   }
 
-  const removeLeftDrafts = () =>
-    inOrder(async () => {
-      // Temporary problems: the draft stays on the list.
-      for (const { about, draft } of dead ? [] : answers.left()) await removeDraft(about, draft).catch(() => undefined)
-    })
+  const sender = createSender({
+    ...{ answers, stops, troubleOf, removeDraft, sent: parts.sent, refusedToken: parts.refusedToken },
+    async deliver(place, message, signal) {
+      const { text, files } = await bodyOf(message, parts.readFile)
+      const plain = contentOf(text)
+      const content = { ...plain, blocks: [...plain.blocks, ...actionsOf(message.buttons ?? [], place.conversation)] }
+      const id = text === '' && files.length > 0 ? '' : await deliver(place, message, content, signal)
+      if (files.length > 0) await deliverFiles(place, message, files, signal)
+      return id
+    },
+  })
 
   return {
-    removeLeftDrafts,
+    ...sender,
     respond,
     privately: (conversation, user, content) => privately(targetOf(conversation), user, content),
 
-    async post(place, message, drafts, signal) {
-      if (dead) return postedOf(dead)
-      const { kind, about, key } = message
-      try {
-        if (kind === 'final' && about !== null) {
-          await drafts.finish(about)
-          stops.over(about)
-        }
-        signal.throwIfAborted()
-        const { text, files } = await bodyOf(message, parts.readFile)
-        const plain = contentOf(text)
-        const content = { ...plain, blocks: [...plain.blocks, ...actionsOf(message.buttons ?? [], place.conversation)] }
-        const id = text === '' && files.length > 0 ? '' : await deliver(place, message, content, signal)
-        if (files.length > 0) await deliverFiles(place, message, files, signal)
-        parts.sent(key)
-        if (kind === 'final') void removeLeftDrafts()
-        return { type: 'posted', ref: { place, id } }
-      } catch (error) {
-        const trouble = troubleOf(error)
-        if (trouble.type === 'token') {
-          dead = trouble
-          parts.refusedToken()
-        }
-        if (trouble.type === 'refused' && kind === 'final' && about !== null) {
-          answers.leaveDraft(about)
-          void removeLeftDrafts()
-        }
-        return postedOf(trouble)
-      }
-    },
-
     async writeDraft(place, about, key, doing) {
       // A command is answered in its place, once.
-      if (dead || questions.find(about) !== null) return
+      if (sender.isOver() || questions.find(about) !== null) return
       const { conversation } = place
       const target = targetOf(conversation)
       const noted = answers.draftOf(about)
@@ -238,16 +207,7 @@ export function createSending(parts: SendingParts): Sending {
   }
 }
 
-/** False: Slack refuses it permanently. */
-async function unlessRefused(doing: Promise<unknown>): Promise<boolean> {
-  try {
-    await doing
-    return true
-  } catch (error) {
-    if (troubleOf(error).type === 'refused') return false
-    throw error
-  }
-}
+const unlessRefused = createUnlessRefused(troubleOf)
 
 /** The text and its files; a text that is too long for a message becomes a file. */
 async function bodyOf({ text, files: paths = [], scope }: Outgoing, readFile: SendingParts['readFile']) {

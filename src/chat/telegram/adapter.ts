@@ -1,9 +1,10 @@
 // The chat adapter for Telegram.
 import { aborted } from '../../base/aborted.ts'
-import { type ChatAdapter, ChatUnusable, type Delivery, type Outgoing } from '../../base/chat.ts'
+import type { ChatAdapter, Delivery, Outgoing } from '../../base/chat.ts'
 import type { ChatContext } from '../../base/chat-module.ts'
-import type { EventSink, NewEvent, Place, Refused } from '../../base/event.ts'
+import type { Place } from '../../base/event.ts'
 import { openButtoned } from '../buttoned.ts'
+import { createLifetime, postOrDraft } from '../lifetime.ts'
 import { openAnswers } from '../live-drafts.ts'
 import type { Us } from './addressed.ts'
 import { createApi } from './api.ts'
@@ -27,20 +28,15 @@ import { createSending } from './send.ts'
 /** Telegram shows typing for five seconds. */
 const typingEveryMs = 4000
 
-const stopping: Refused = { type: 'refused', why: 'stopping', reason: 'Stopping: please try again in a minute.' }
-
 export function openTelegram(options: TelegramOptions, context: ChatContext): ChatAdapter {
   const { workspace, commands, people, deliveries, memory, clock, emit } = context
   const name = 'telegram'
   const api = createApi(options)
-  const refusedToken = Promise.withResolvers<never>()
-  refusedToken.promise.catch(() => undefined)
+  const lifetime = createLifetime(clock)
+  const { accept } = lifetime
   let us: Us | null = null
-  let sink: EventSink | null = null
-  let life: AbortSignal = new AbortController().signal
 
   const trouble = (why: string) => emit({ type: 'chat-trouble', chat: name, why })
-  const accept = async (event: NewEvent) => (sink ? sink(event) : stopping)
   const groups = openGroups(memory)
   const answers = openAnswers(memory)
   const journal = openJournal(memory)
@@ -48,7 +44,7 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
   const sending = createSending({
     ...{ api, answers, groups, journal, poster, readFile: workspace.readFile, sent: deliveries.sent },
     buttoned: openButtoned(memory),
-    refusedToken: () => refusedToken.reject(new ChatUnusable(badToken)),
+    refusedToken: () => lifetime.giveUp(badToken),
   })
   const drafts = createDrafts({
     ...{ api, clock, writeMessage: sending.writeDraft, stops: sending.stops },
@@ -62,7 +58,7 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
     const place = { chat: name, conversation }
     const delivery: Delivery = { place, kind: 'notice', about: id, text: reason, ok: false }
     const key = `${keyOf(id)}#refused`
-    await deliveries.put(key, delivery).catch(() => post(place, { ...delivery, key, action: null }, life))
+    await deliveries.put(key, delivery).catch(() => post(place, { ...delivery, key, action: null }, lifetime.signal()))
   }
 
   const answerButton = (query: string, words: string) =>
@@ -70,10 +66,10 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
   const handle = createInbound({
     ...{ api, groups, accept, explain, trouble, workspace: workspace.dir, seen: journal.seen },
     ...{ change: context.change, knows: people.knows, broke: context.broke },
-    collect: createMediaGroups(clock, () => life),
+    collect: createMediaGroups(clock, lifetime.signal),
     commands: [...commands.list.flatMap(({ names }) => names), 'start'],
     us: () => us ?? { id: 0, username: '' },
-    fetch: (id, messages) => fetchFiles(id, messages, api, options, workspace.dir, life),
+    fetch: (id, messages) => fetchFiles(id, messages, api, options, workspace.dir, lifetime.signal()),
     answerButton,
     clicks: createClicks({ api, memory, poster, answerButton, explain, trouble, clicked: context.clicked }),
   })
@@ -107,26 +103,14 @@ export function openTelegram(options: TelegramOptions, context: ChatContext): Ch
     name,
     limits: { ...limits, editEveryMs, fileOver: options.fileOver, buttons: true },
 
-    async post(place, message, signal) {
-      if (message.kind !== 'draft') return post(place, message, signal)
-      drafts.show(place, message, signal)
-      return { type: 'posted', ref: { place, id: message.about ?? '' } }
-    },
-    edit: async ({ place }, message, signal) => drafts.show(place, message, signal),
+    ...postOrDraft(drafts, post),
     typing,
 
-    async run(given, signal) {
-      const ending = new AbortController()
-      sink = given
-      life = AbortSignal.any([signal, ending.signal])
-      const polled = polling.run(life)
-      try {
-        await Promise.race([polled.then(() => aborted(signal)), refusedToken.promise])
-      } finally {
-        sink = null
-        ending.abort()
-        await polled.catch(() => undefined)
-      }
-    },
+    run: (sink, signal) =>
+      lifetime.run(sink, signal, async life => {
+        await polling.run(life)
+        // It ends early if an update is given back.
+        await aborted(life)
+      }),
   }
 }

@@ -1,7 +1,8 @@
 // What answers of the Bot API mean.
 import { GrammyError } from 'grammy'
 import { expect, test } from 'vitest'
-import { postedOf, troubleOf } from './errors.ts'
+import { postedOf } from '../trouble.ts'
+import { troubleOf } from './errors.ts'
 
 const answered = (body: object) => troubleOf(new GrammyError('failed', body as never, 'sendMessage', {}))
 

@@ -1,6 +1,5 @@
 // Classifies errors of the Bot API as temporary or permanent, and explains them.
 import { GrammyError, HttpError } from 'grammy'
-import type { Posted } from '../../base/chat.ts'
 import { excerpt } from '../../base/scrub.ts'
 import { wordsFor } from './words.ts'
 
@@ -46,25 +45,6 @@ export function troubleOf(error: unknown): Trouble {
 
 /** The address of a request contains the token. */
 const withoutAddress = (text: string): string => text.replace(/https?:\/\/\S+/g, '…')
-
-/** The pause after an invalid token: until the owner has set a new one and restarts. */
-const badTokenPauseMs = 3_600_000
-
-export function postedOf(trouble: Trouble): Posted {
-  switch (trouble.type) {
-    case 'passing':
-      return { type: 'try-again', afterMs: trouble.afterMs, why: trouble.why }
-    case 'token':
-      return { type: 'try-again', afterMs: badTokenPauseMs, why: trouble.why }
-    case 'conflict':
-    case 'moved':
-      return { type: 'try-again', afterMs: 0, why: trouble.why }
-    case 'refused':
-      return { type: 'refused', why: trouble.why }
-    default:
-      return trouble satisfies never
-  }
-}
 
 /** Telegram has certainly not created the message. After any other error it may exist. */
 export const isNo = (trouble: Trouble): boolean =>

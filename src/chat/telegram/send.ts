@@ -1,15 +1,15 @@
 // Sends deliveries and drafts to Telegram: as a new message, or by editing one of our messages.
 import { type Api, InputFile } from 'grammy'
 import { stopButton } from '../../base/buttons.ts'
-import type { FileScope, Outgoing, Posted } from '../../base/chat.ts'
+import type { FileScope, Outgoing } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
-import { createSerial } from '../../base/serial.ts'
 import type { Buttoned } from '../buttoned.ts'
-import { type Answers, type DraftNote, type Drafts, withoutFileLinks } from '../live-drafts.ts'
+import { type Answers, type DraftNote, withoutFileLinks } from '../live-drafts.ts'
+import { createSender, type Sender } from '../sender.ts'
 import { createStopNotes, type StopNotes, stopNoteText } from '../stop-notes.ts'
 import { stopping } from './api.ts'
 import { readCallbackId, readConversation, readMessageId } from './conversation.ts'
-import { isBadEntities, isUnchanged, postedOf, type Trouble, troubleOf } from './errors.ts'
+import { isBadEntities, isUnchanged, troubleOf } from './errors.ts'
 import type { Groups } from './groups.ts'
 import type { Journal } from './journal.ts'
 import { renderMarkdown } from './markdown.ts'
@@ -30,13 +30,10 @@ export interface SendingParts {
   refusedToken(): void
 }
 
-export interface Sending {
-  post(place: Place, message: Outgoing, drafts: Drafts, signal: AbortSignal): Promise<Posted>
+export interface Sending extends Sender {
   readonly stops: StopNotes
   /** As a message with the Stop button. */
   writeDraft(place: Place, about: string, key: string, content: string): Promise<void>
-  /** Removes drafts whose answer was posted elsewhere. Failures are left for the next time. */
-  removeLeftDrafts(): Promise<void>
   answerButton(query: string, words: string): Promise<void>
 }
 
@@ -57,9 +54,6 @@ const mostFleeting = 60
 
 export function createSending(parts: SendingParts): Sending {
   const { api, answers, buttoned, groups, journal, poster } = parts
-  /** Set after an invalid token: nothing more is sent. */
-  let dead: Trouble | null = null
-  const inOrder = createSerial()
 
   const targetOf = ({ conversation }: Place): Target | null => {
     const found = readConversation(conversation)
@@ -187,26 +181,6 @@ export function createSending(parts: SendingParts): Sending {
     answers.removed(about)
   }
 
-  const removeLeftDrafts = () =>
-    inOrder(async () => {
-      // Temporary problems: the draft stays on the list.
-      for (const { about, draft } of dead ? [] : answers.left()) await removeDraft(about, draft).catch(() => undefined)
-    })
-
-  function failed(error: unknown, place: Place, { kind, about }: Outgoing): Posted {
-    const trouble = troubleOf(error)
-    if (trouble.type === 'token') {
-      dead = trouble
-      parts.refusedToken()
-    }
-    if (trouble.type === 'moved') groups.moved(readConversation(place.conversation)?.chat ?? 0, trouble.to)
-    if (trouble.type === 'refused' && kind === 'final' && about !== null) {
-      answers.leaveDraft(about)
-      void removeLeftDrafts()
-    }
-    return postedOf(trouble)
-  }
-
   function postStoppable(target: Target, about: string, key: string, content: string): Promise<number> {
     const { chat } = target
     const buttons = [stopButton]
@@ -220,36 +194,33 @@ export function createSending(parts: SendingParts): Sending {
     return String(await postStoppable(target, about, key, stopNoteText))
   })
 
+  const sender = createSender({
+    ...{ answers, stops, troubleOf, removeDraft, sent: parts.sent, refusedToken: parts.refusedToken },
+    async deliver(place, message, signal) {
+      const target = targetOf(place)
+      if (!target) throw new Error('this is not a Telegram chat')
+      const button = message.about === null ? null : readCallbackId(message.about)
+      if (button === null) return String(await deliver(target, message, signal))
+      await answerButton(button, renderMarkdown(message.text).text)
+      return '0'
+    },
+    learn(trouble, { conversation }) {
+      if (trouble.type === 'moved') groups.moved(readConversation(conversation)?.chat ?? 0, trouble.to)
+    },
+  })
+
   return {
-    removeLeftDrafts,
+    ...sender,
+    async post(place, message, drafts, signal) {
+      if (!targetOf(place)) return { type: 'refused', why: 'this is not a Telegram chat' }
+      return sender.post(place, message, drafts, signal)
+    },
     answerButton,
     stops,
 
-    async post(place, message, drafts, signal) {
-      if (dead) return postedOf(dead)
-      const { kind, about, key, text } = message
-      const target = targetOf(place)
-      if (!target) return { type: 'refused', why: 'this is not a Telegram chat' }
-      try {
-        const button = about === null ? null : readCallbackId(about)
-        if (button !== null) await answerButton(button, renderMarkdown(text).text)
-        if (kind === 'final' && about !== null) {
-          await drafts.finish(about)
-          stops.over(about)
-        }
-        signal.throwIfAborted()
-        const id = button === null ? await deliver(target, message, signal) : 0
-        parts.sent(key)
-        if (kind === 'final') void removeLeftDrafts()
-        return { type: 'posted', ref: { place, id: String(id) } }
-      } catch (error) {
-        return failed(error, place, message)
-      }
-    },
-
     async writeDraft(place, about, key, content) {
       const target = targetOf(place)
-      if (dead || !target || readCallbackId(about) !== null) return
+      if (sender.isOver() || !target || readCallbackId(about) !== null) return
       const there = answers.draftOf(about)
       const known = there && idOf(there)
       if (known) return void (await editText(target.chat, known, content, keyboardOf([stopButton])))
