@@ -12,6 +12,7 @@ import { defaultLimits } from '../../src/ui/http/options.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
 import { fakeHttp } from '../fakes/http-options.ts'
 import { fakeFiles, fakeSkills } from '../fakes/persona-files.ts'
+import { fakeRequests } from '../fakes/requests.ts'
 import { sample } from './mission-sample.ts'
 import { token } from './stage.ts'
 
@@ -27,12 +28,15 @@ export const openMission = async (port = 0, world: World = sample(Date.now())) =
   const streams = new Set<ServerResponse>()
   /** The `after` of each connection. */
   const asked: (string | null)[] = []
+  const requests = fakeRequests(({ id, state, event, lane }) =>
+    broadcast(frame('requests', { open: requests.list('open').length, changed: { id, state, event, lane } })),
+  )
   const options = fakeHttp({
     logins,
     address: { token },
     health: { version: '0.1.0', status: async () => world.overview.status },
     webchat: { message: () => Promise.reject(new Error('not in this test')) },
-    admin: adminOf(world, orders),
+    admin: { ...adminOf(world, orders), requests },
   })
   const inner = await openHttp(options, { ...defaultLimits, stopMs: 300 }, stopping.signal)
 
@@ -45,6 +49,7 @@ export const openMission = async (port = 0, world: World = sample(Date.now())) =
       asked.push(url.searchParams.get('after'))
       response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' })
       response.write(': hello\n\n')
+      response.write(frame('requests', { open: requests.list('open').length, changed: null }))
       const after = url.searchParams.get('after')
       for (const entry of after === null ? [] : world.entries.filter(({ id }) => id > Number(after)).reverse())
         response.write(frame('activity', entry, entry.id))
@@ -73,6 +78,7 @@ export const openMission = async (port = 0, world: World = sample(Date.now())) =
     url: `http://127.0.0.1:${open}`,
     port: open,
     world,
+    requests,
     orders,
     asked,
     listeners: () => streams.size,

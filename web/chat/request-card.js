@@ -90,7 +90,7 @@ const answersOf = ({ ask, verdict }) => {
 }
 
 const factsOf = (request, link) => {
-  const { folder, backend, at, answeredAt, rule, always } = request
+  const { lane, folder, backend, at, answeredAt, rule, always } = request
   const rows = [
     ...(request.ask.kind === 'tool' ? [['Tool', toolOf(request)]] : []),
     ['Folder', folder],
@@ -99,7 +99,12 @@ const factsOf = (request, link) => {
     ['Asked', timeOf(at)],
     ...(answeredAt === null ? [] : [['Ended', timeOf(answeredAt)]]),
     ...(always === null || rule === null ? [] : [['Rule', rule]]),
-    ...(link ? [['Timeline', link]] : []),
+    ...(link
+      ? [
+          ['Conversation', lane],
+          ['Timeline', link],
+        ]
+      : []),
   ]
   return el(
     'dl',

@@ -52,6 +52,7 @@ const messageFor = (status, body) => {
  *   activity: (entry: object) => void,
  *   changed: (files: string[]) => void,      files of the workspace
  *   status: (status: object) => void,
+ *   requests: (news: { open: number, changed: object | null }) => void,
  *   state: (state: { type: 'connecting' | 'open' | 'offline' | 'locked', retryAt?: number }) => void,
  * }} listener
  */
@@ -86,6 +87,10 @@ export const createEventStream = listener => {
     opening.addEventListener('status', event => {
       const status = parsed(event.data)
       if (status !== null) listener.status(status)
+    })
+    opening.addEventListener('requests', event => {
+      const news = parsed(event.data)
+      if (Number.isSafeInteger(news?.open)) listener.requests(news)
     })
     // EventSource would reconnect by itself, but not after an HTTP error, and not on demand.
     opening.onerror = () => {

@@ -4,12 +4,13 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { addressOf, readAddress } from './address.js'
 import { getJson } from './api.js'
 import { createFrame } from './frame.js'
-import { connect, onConnection } from './live.js'
+import { connect, onConnection, onRequestNews } from './live.js'
 import { EventPanel } from './pages/event.js'
 import { addStyles, Confirm, html, Notice, Skeleton } from './ui.js'
 
 const own = (...names) => names.map(name => `/web/mission/${name}.css`)
 const ofChat = ['chat', 'prose', 'composer', 'request'].map(name => `/web/chat/${name}.css`)
+const ofCards = ['prose', 'request'].map(name => `/web/chat/${name}.css`)
 const page = (title, module, styles = []) => ({
   title,
   load: () => Promise.all([module(), ...styles.map(addStyles)]).then(([loaded]) => loaded),
@@ -20,6 +21,7 @@ const pages = {
   overview: page('Overview', () => import('./pages/overview.js')),
   chat: page('Chat', () => import('./pages/chat.js'), ofChat),
   activity: page('Activity', () => import('./pages/activity.js')),
+  approvals: page('Approvals', () => import('./pages/approvals.js'), [...own('approvals'), ...ofCards]),
   brain: page('Brain', () => import('./pages/brain.js'), own('form', 'records')),
   tasks: page('Tasks', () => import('./pages/tasks.js'), own('form', 'records')),
   content: page('Content Intel', () => import('./pages/content.js'), own('form', 'records')),
@@ -114,6 +116,7 @@ const Over = () => {
 const place = document.getElementById('page')
 const frame = createFrame({ retry: connect })
 onConnection(frame.showConnection)
+onRequestNews(frame.showRequests)
 const begin = () => {
   place.replaceChildren()
   render(html`<${Page} />`, place)

@@ -57,10 +57,26 @@ export const createFrame = ({ retry }) => {
     timer = setInterval(draw, 1000)
   }
 
+  /** Before the title and in front of the name of the page: how many requests are open. */
+  let openRequests = 0
+  let pageTitle = ''
+  const setTitle = () => {
+    // The chat marks the title while the window is hidden.
+    const mark = document.title.startsWith('● ') ? '● ' : ''
+    document.title = `${mark}${openRequests > 0 ? `(${openRequests}) ` : ''}${pageTitle} · Aetheel`
+  }
+
   return {
     showConnection,
+    showRequests({ open }) {
+      openRequests = open
+      setTitle()
+      for (const place of [byId('nav-asks'), byId('bar-asks')]) place.hidden = open === 0
+      for (const place of document.querySelectorAll('.asks-count')) place.textContent = String(open)
+    },
     showPage(page, title) {
-      document.title = `${title} · Aetheel`
+      pageTitle = title
+      setTitle()
       setDrawer(false)
       for (const link of nav.querySelectorAll('[aria-current]')) link.removeAttribute('aria-current')
       linkTo(page)?.setAttribute('aria-current', 'page')

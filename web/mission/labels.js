@@ -2,6 +2,9 @@
 
 const activityTypes = {
   'event-set-aside': 'parked',
+  'request-opened': 'approval needed',
+  'request-reminder': 'approval reminder',
+  'request-settled': 'approval ended',
   'turn-began': 'turn started',
   'turn-acted': 'tool',
   'turn-put-off': 'retry scheduled',

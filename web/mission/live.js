@@ -6,6 +6,7 @@ const entryListeners = new Set()
 const statusListeners = new Set()
 const fileListeners = new Set()
 const connectionListeners = new Set()
+const requestListeners = new Set()
 /** The last responses by path: a page that is opened again shows them immediately while it reloads. */
 const answers = new Map()
 const mostAnswers = 50
@@ -22,6 +23,12 @@ export const onConnection = listener => {
   return () => connectionListeners.delete(listener)
 }
 
+/** Called with the number of open requests, and which one has changed: after connecting, and on each change. */
+export const onRequestNews = listener => {
+  requestListeners.add(listener)
+  return () => requestListeners.delete(listener)
+}
+
 const stream = createEventStream({
   activity: entry => {
     for (const listener of entryListeners) listener(entry)
@@ -31,6 +38,9 @@ const stream = createEventStream({
   },
   status: status => {
     for (const listener of statusListeners) listener(status)
+  },
+  requests: news => {
+    for (const listener of requestListeners) listener(news)
   },
   state: state => {
     const reconnected = state.type === 'open' && wasOpen
@@ -44,6 +54,8 @@ export const connect = () => stream.connect()
 export const useEntries = listener => useLatest(entryListeners, listener)
 /** @param {(files: string[]) => void} listener called with the workspace files that have changed */
 export const useFiles = listener => useLatest(fileListeners, listener)
+/** @param {(news: any) => void} listener called when something is asked or answered */
+export const useRequestNews = listener => useLatest(requestListeners, listener)
 export const useStatus = listener => useLatest(statusListeners, listener)
 
 const useLatest = (listeners, listener) => {

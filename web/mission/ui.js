@@ -130,7 +130,7 @@ export const ActionButton = ({ run, done, class: name = 'button', children, ...r
 }
 
 /** If the focus is lost, puts it on the heading. */
-const focusHeading = () => {
+export const focusHeading = () => {
   if (document.activeElement === document.body) document.querySelector('#page h1')?.focus({ preventScroll: true })
 }
 
