@@ -27,6 +27,7 @@ const code = await runCli(
     jobs: async flags => (await app()).jobs(flags),
     sessions: async flags => (await app()).sessions(flags),
     memory: async flags => (await app()).memory(flags),
+    approvals: async flags => (await app()).approvals(flags),
     setup: async flags => (await app()).setup(flags),
     unit: async flags => (await app()).unit(flags),
     config: async flags => (await app()).config(flags),

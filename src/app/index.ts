@@ -39,7 +39,7 @@ export async function embed(flags: Flags, signal: AbortSignal) {
   return embedGateway(await mustLoad(inside), instead => load(inside, instead), signal)
 }
 
-/** The next five open what the gateway stores, while no gateway is running. */
+/** The next six open what the gateway stores, while no gateway is running. */
 export async function pairing(flags: Flags) {
   const { config } = await mustLoad(flags)
   const { storedPairing } = await import('./offline.ts')
@@ -68,6 +68,12 @@ export async function memory(flags: Flags) {
   const loaded = await mustLoad(flags)
   const { storedMemory } = await import('./offline.ts')
   return storedMemory(loaded, instead => load(flags, instead))
+}
+
+export async function approvals(flags: Flags) {
+  const { config } = await mustLoad(flags)
+  const { storedApprovals } = await import('./offline.ts')
+  return storedApprovals(config)
 }
 
 export async function* doctor(flags: Flags, live: boolean, signal: AbortSignal) {

@@ -11,10 +11,12 @@ import type { LoginsAdmin } from '../base/logins.ts'
 import type { MemoryLog, MemorySearch } from '../base/memory.ts'
 import { once } from '../base/once.ts'
 import type { PairingAdmin } from '../base/pairing.ts'
+import type { Decision, DecisionResult, Request } from '../base/requests.ts'
 import { mask, scrubber, secretHider } from '../base/scrub.ts'
 import type { SessionsAdmin } from '../base/sessions.ts'
 import { createJobs } from '../clock/index.ts'
 import { type Config, type Loaded, showProblems } from '../config/index.ts'
+import { createRequests } from '../run/index.ts'
 import {
   createChanges,
   createConversationSettings,
@@ -24,6 +26,7 @@ import {
   createMirrorFile,
   createPairing,
   createQueueStore,
+  createRequestStore,
   createSessionsAdmin,
   type Database,
   openDatabase,
@@ -102,6 +105,38 @@ export const storedSessions = (config: Config): Promise<Stored<SessionsAdmin>> =
       },
     }
   })
+
+/** Answers wait for the turn, which is resumed when the gateway starts. */
+export const storedApprovals = (config: Config): Promise<Stored<StoredApprovals>> =>
+  openStored(config, async db => {
+    const nobody = () => {
+      throw new Error('nothing runs while the gateway is stopped')
+    }
+    const { admin } = createRequests({
+      ...{ store: createRequestStore(db, clock), clock, emit: () => undefined, inbox: { lend: nobody } },
+      ...{ rule: nobody, suggest: nobody, addRule: nobody, placeFor: nobody, show: nobody, accept: nobody },
+      settings: nobody,
+    })
+    const stopped = { type: 'refused', why: 'This needs the gateway: start it, and answer again.' } as const
+    return {
+      admin: {
+        list: async which => admin.list(which),
+        find: async id => admin.find(id),
+        async decide(id, decision) {
+          const isLasting = admin.find(id)?.lasting === true
+          // A rule is added, or a message is sent to the agent.
+          if ((decision.allow && decision.always !== undefined) || isLasting) return stopped
+          return admin.decide(id, decision, 'owner')
+        },
+      },
+    }
+  })
+
+interface StoredApprovals {
+  list(which: 'open' | 'all'): Promise<readonly Request[]>
+  find(id: number): Promise<Request | null>
+  decide(id: number, decision: Decision): Promise<DecisionResult>
+}
 
 /** Longer than any command takes: the file is written in `leave`. */
 const untilLeft = 600_000

@@ -19,6 +19,9 @@ export const noPorts = (): CliPorts => {
     jobs: async () => ({ ...jobs, close }),
     sessions: async () => ({ ...sessions, close }),
     memory: async () => ({ ...memory, close }),
+    approvals: async () => ({
+      ...{ list: async () => [], find: async () => null, decide: async () => ({ type: 'unknown' }), close },
+    }),
     setup: nothing('setup'),
     unit: nothing('systemd'),
     config: nothing('configuration'),

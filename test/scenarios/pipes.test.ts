@@ -40,6 +40,11 @@ const samples: Readonly<Record<string, readonly string[] | null>> = {
   'memory undo': ['999', '--json'],
   'memory approve': ['7', '--json'],
   'memory deny': ['7', '--json'],
+  'approvals list': [],
+  'approvals show': ['7', '--json'],
+  'approvals allow': ['7', '--json'],
+  'approvals deny': ['7', '--json'],
+  'approvals answer': ['7', 'yes', '--json'],
   'config show': [],
   'config check': [],
   doctor: [],
@@ -54,6 +59,10 @@ const fails = [
   'memory undo',
   'memory approve',
   'memory deny',
+  'approvals show',
+  'approvals allow',
+  'approvals deny',
+  'approvals answer',
   'service status',
 ]
 

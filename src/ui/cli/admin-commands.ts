@@ -1,7 +1,8 @@
-// The commands pair, logins, cron, sessions, memory and logs with their options.
+// The commands pair, logins, cron, sessions, memory, approvals and logs with their options.
 import { InvalidArgumentError, Option } from 'commander'
 import type { NewJob } from '../../base/jobs.ts'
 import { logLevels } from '../../base/logs.ts'
+import { ruleScopes } from '../../base/requests.ts'
 import { examples, type Making } from './command.ts'
 import type { Flags } from './ports.ts'
 
@@ -238,6 +239,57 @@ export function addMemory({ program, ports, terminal, action }: Making): void {
   examples(sync, ['npx aetheel memory sync'])
   examples(log, ['npx aetheel memory log', 'npx aetheel memory log -n 5 --diff'])
   examples(undo, ['npx aetheel memory undo', 'npx aetheel memory undo 7'])
+}
+
+export function addApprovals({ program, ports, terminal, action }: Making): void {
+  const approvals = program
+    .command('approvals')
+    .description('what agents ask before they go on: list, show, allow, deny, answer')
+  const load = () => import('./approvals.ts')
+  const list = approvals
+    .command('list')
+    .description('what waits for an answer, the oldest first')
+    .option('--all', 'also what has ended, the newest first')
+    .option('--json', 'as a JSON array')
+    .action(action(async flags => (await load()).listApprovals(ports, terminal, flags)))
+  const show = approvals
+    .command('show')
+    .description('one request: the whole command or diff, where, for whom')
+    .argument('<id>', 'as the list shows it', requestId)
+    .option(...asJson)
+    .action(action(async (flags, [id = '']) => (await load()).showApproval(ports, terminal, flags, id)))
+  const allow = approvals
+    .command('allow')
+    .description('allow it once, or approve a plan')
+    .argument('<id>', 'as the list shows it', requestId)
+    .addOption(new Option('--always <scope>', 'also add the rule that "show" names').choices(ruleScopes))
+    .option('--json', 'as {ok, request} or {ok, why}')
+    .action(action(async (flags, [id = '']) => (await load()).allowApproval(ports, terminal, flags, id)))
+  const deny = approvals
+    .command('deny')
+    .description('deny it; the agent goes on without it')
+    .argument('<id>', 'as the list shows it', requestId)
+    .option('--reason <text>', 'what the agent is told')
+    .option('--json', 'as {ok, request} or {ok, why}')
+    .action(action(async (flags, [id = '']) => (await load()).denyApproval(ports, terminal, flags, id)))
+  const answer = approvals
+    .command('answer')
+    .description('answer a question')
+    .argument('<id>', 'as the list shows it', requestId)
+    .argument('<answers...>', 'one for each question, in quotes: an option or your own words')
+    .option('--json', 'as {ok, request} or {ok, why}')
+    .action(action(async (flags, words) => (await load()).answerApproval(ports, terminal, flags, words)))
+  examples(approvals, ['npx aetheel approvals list', 'npx aetheel approvals show 7', 'npx aetheel approvals allow 7'])
+  examples(list, ['npx aetheel approvals list', 'npx aetheel approvals list --all --json'])
+  examples(show, ['npx aetheel approvals show 7'])
+  examples(allow, ['npx aetheel approvals allow 7', 'npx aetheel approvals allow 7 --always project'])
+  examples(deny, ['npx aetheel approvals deny 7 --reason "Use the old build."'])
+  examples(answer, ['npx aetheel approvals answer 7 "Blue"'])
+}
+
+function requestId(text: string): string {
+  if (/^[1-9]\d{0,14}$/.test(text)) return text
+  throw new InvalidArgumentError('It is a number; "npx aetheel approvals list" shows it.')
 }
 
 const upTo = (most: number) => (text: string) => {

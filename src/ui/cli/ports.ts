@@ -6,7 +6,9 @@ import type { LoginsAdmin } from '../../base/logins.ts'
 import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingAdmin } from '../../base/pairing.ts'
+import type { Decision } from '../../base/requests.ts'
 import type { SessionsAdmin } from '../../base/sessions.ts'
+import type { ShownRequest } from './requests.ts'
 
 /** Options as typed, by their camelCase name (`configDir`, `backend`, …). Undefined if not given. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>
@@ -154,6 +156,18 @@ export type Edited =
   | { readonly type: 'no-editor' }
   | { readonly type: 'failed'; readonly editor: string; readonly why: string }
 
+export type Decided =
+  | { readonly type: 'answered' | 'late'; readonly request: ShownRequest }
+  | { readonly type: 'unknown' }
+  | { readonly type: 'refused'; readonly why: string }
+
+/** What agents ask, for the owner. */
+export interface Approvals {
+  list(which: 'open' | 'all'): Promise<readonly ShownRequest[]>
+  find(id: number): Promise<ShownRequest | null>
+  decide(id: number, decision: Decision): Promise<Decided>
+}
+
 export interface CliPorts {
   /** Runs the gateway until it is stopped. Resolves with the exit code. */
   start(flags: Flags): Promise<number>
@@ -165,12 +179,13 @@ export interface CliPorts {
   doctor(flags: Flags, live: boolean, signal: AbortSignal): AsyncIterable<Finding>
   /** Who may do what, what listens, and which files others can read; `fix` closes such files. */
   audit(flags: Flags, fix: boolean): Promise<readonly Check[]>
-  /** These five read the data of this CONFIG_DIR while no gateway is running. They reject with a readable message if none has ever run. */
+  /** These six read the data of this CONFIG_DIR while no gateway is running. They reject with a readable message if none has ever run. */
   pairing(flags: Flags): Promise<Kept<PairingAdmin>>
   logins(flags: Flags): Promise<Kept<LoginsAdmin>>
   jobs(flags: Flags): Promise<Kept<Jobs>>
   sessions(flags: Flags): Promise<Kept<SessionsAdmin>>
   memory(flags: Flags): Promise<Kept<MemorySearch & MemoryLog>>
+  approvals(flags: Flags): Promise<Kept<Approvals>>
   /** Rejects with a readable message while the configuration has mistakes. */
   setup(flags: Flags): Promise<Setup>
   /** Rejects with a readable message on platforms without such units. */

@@ -110,6 +110,8 @@ test('the help as a whole', async () => {
       cron                   manage the agent's scheduled jobs
       sessions               list and clear the sessions of conversations
       memory                 search the memory, and review its changes
+      approvals              what agents ask before they go on: list, show, allow,
+                             deny, answer
       logs                   show the log, newest last; also while the gateway is
                              not running
       config                 show the configuration, check it, edit it, or write a

@@ -1,7 +1,7 @@
 // The commands and their options. The code of a command is loaded when it is called.
 import { Command, CommanderError, type HelpConfiguration, InvalidArgumentError, Option } from 'commander'
 import { chatLabels } from '../../base/remote-chats.ts'
-import { addCron, addLogins, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
+import { addApprovals, addCron, addLogins, addLogs, addMemory, addPair, addSessions } from './admin-commands.ts'
 import { type Action, backendOption, examples, levelOption, type Making } from './command.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import { addCompletion, addDoctor, addInit, addSecurity, addService } from './setup-commands.ts'
@@ -65,6 +65,7 @@ export function buildProgram(
   addCron(making)
   addSessions(making)
   addMemory(making)
+  addApprovals(making)
   addLogs(making)
   addConfig(program, ports, terminal, action)
   addDoctor(making)
