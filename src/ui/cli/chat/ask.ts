@@ -1,5 +1,6 @@
 // One question, one answer: `aetheel chat "…"`.
 import { randomUUID } from 'node:crypto'
+import type { ShownRequest } from '../requests.ts'
 import type { Terminal } from '../terminal.ts'
 import { type ConversationEvent, type ConversationOptions, openConversation } from './conversation.ts'
 import { type End, openOutput, type Paper } from './output.ts'
@@ -50,10 +51,23 @@ function followTurn(id: string, paper: Paper, end: (end: End) => void, stop: () 
     stop()
   }
 
+  const shown = new Set<number>()
+  /** Somebody else may have to answer, or somewhere else: it says so, also in a pipe, and waits. */
+  const asked = (request: ShownRequest): void => {
+    if (!request.key.endsWith(`:${id}`)) return
+    if (request.state !== 'open') return paper.note('thinking')
+    paper.note('waiting for your answer')
+    if (shown.has(request.id)) return
+    shown.add(request.id)
+    paper.asks(request)
+  }
+
   const received = (what: ConversationEvent) => {
     if (what.type === 'lost') return end(what)
     if (what.type === 'disconnected') return paper.note('the gateway is not reachable, reconnecting')
-    if (what.type === 'hello' || what.type === 'history') return
+    if (what.type === 'hello') return
+    if (what.type === 'history') return what.requests.forEach(asked)
+    if (what.type === 'request') return asked(what.request)
     if (what.id !== id) {
       // Earlier messages are answered first. Nobody else may be connected to receive those answers, and they are not sent again.
       if (what.type === 'final' && !ours) paper.late(what.text)

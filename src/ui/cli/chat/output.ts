@@ -1,4 +1,6 @@
 // Where a one-shot answer is written: the text to stdout, progress to stderr.
+import { waysOf } from '../approvals.ts'
+import { renderRequest, type ShownRequest } from '../requests.ts'
 import { type OutputStream, paintFor, type Terminal, withoutControls } from '../terminal.ts'
 import { growingText } from './printed-draft.ts'
 import { openProgress } from './progress.ts'
@@ -12,6 +14,8 @@ export type End =
 export interface Paper {
   note(what: string): void
   draft(text: string): void
+  /** What must be answered before it goes on, and how. */
+  asks(request: ShownRequest): void
   /** The answer to a message of an earlier run. */
   late(text: string): void
   /** Writes the result, and returns the exit code. */
@@ -45,6 +49,11 @@ export function openOutput(terminal: Terminal, json: boolean): Paper {
     note: progress.show,
     draft(text) {
       if (live) write(stdout, growing.grow(withoutControls(text)))
+    },
+    asks(request) {
+      const lines = [...renderRequest(request, paintFor(stderr)), waysOf(request), 'Waiting for the answer.']
+      if (live && growing.openLine() !== '') write(stdout, '\n')
+      write(stderr, `${lines.join('\n')}\n`)
     },
     late(text) {
       if (stderr.isTTY === true)

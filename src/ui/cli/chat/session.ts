@@ -1,7 +1,11 @@
 // A session at the terminal: `aetheel chat` without a text. You can type while an answer is running.
 import { randomUUID } from 'node:crypto'
 import { createInterface, type Interface } from 'node:readline/promises'
+import { errorText } from '../../../base/error-text.ts'
+import type { Decision } from '../../../base/requests.ts'
+import { remoteApprovals } from '../approvals.ts'
 import { paintFor, type Terminal } from '../terminal.ts'
+import { openAsking } from './asking.ts'
 import { type Conversation, type ConversationOptions, openConversation } from './conversation.ts'
 import { openScreen, type Screen } from './screen.ts'
 import { type Unanswered, unansweredMessages } from './unanswered.ts'
@@ -30,9 +34,19 @@ export async function talk(
   }
   const unanswered = unansweredMessages(terminal.now)
   const view = openView(screen, paint, terminal, unanswered)
-  const conversation = openConversation(options, what =>
-    what.type === 'lost' ? lost(`lost: ${what.reason}`) : view.received(what),
-  )
+  const asking = openAsking({
+    ...{ paint, print: screen.print, isTyping: () => reader.line !== '', decide: decideAt(options) },
+    prompt(words) {
+      reader.setPrompt(words === null ? prompt : `${words} ${prompt}`)
+      screen.lower()
+    },
+  })
+  const conversation = openConversation(options, what => {
+    if (what.type === 'lost') return lost(`lost: ${what.reason}`)
+    view.received(what)
+    for (const request of what.type === 'request' ? [what.request] : what.type === 'history' ? what.requests : [])
+      asking.received(request)
+  })
   const say = (text: string): void => {
     const id = randomUUID()
     unanswered.asked(id, text)
@@ -49,6 +63,7 @@ export async function talk(
     interrupt.forgive()
     const text = line.trim()
     if (text === '/quit' || text === '/exit') return leave(0)
+    if (asking.take(text)) return screen.lower()
     if (text === '/stop') conversation.stop()
     else if (text !== '') {
       if (text === '/help') screen.print(localCommands)
@@ -81,6 +96,21 @@ export async function talk(
     await conversation.close()
   }
 }
+
+/** Says why it was not accepted. */
+const decideAt =
+  ({ where }: ConversationOptions) =>
+  async (id: number, decision: Decision): Promise<string | null> => {
+    try {
+      const address = await where()
+      if (!address) return 'The gateway is not running.'
+      const result = await remoteApprovals(address).decide(id, decision)
+      if (result.type === 'refused') return result.why
+      return result.type === 'unknown' ? `There is no request ${id} any more.` : null
+    } catch (error) {
+      return errorText(error)
+    }
+  }
 
 /** Ctrl-C clears the line and stops what is running; pressed again on an empty prompt, it leaves. */
 function onCtrlC(

@@ -1,4 +1,5 @@
 // What a person at the terminal sees of a conversation.
+import type { ShownRequest } from '../requests.ts'
 import { cutTo, type Paint, type Terminal } from '../terminal.ts'
 import { openAnswers } from './answers.ts'
 import type { ConversationEvent } from './conversation.ts'
@@ -20,6 +21,7 @@ type Final = Extract<ConversationEvent, { type: 'final' }>
 type Messages = Extract<ConversationEvent, { type: 'history' }>['messages']
 
 export function openView(screen: Screen, paint: Paint, terminal: Terminal, unanswered: Unanswered): View {
+  const messageOf = ({ key, lane }: ShownRequest) => key.slice(lane.length + 1)
   let away = true
   let ticks = 0
   const ours = new Set<string>()
@@ -85,6 +87,11 @@ export function openView(screen: Screen, paint: Paint, terminal: Terminal, unans
       away = what.type === 'disconnected'
       if (what.type === 'history' && early !== null) catchUp(early, what.messages)
       if ('id' in what) about(what)
+      if (what.type === 'request')
+        unanswered.begun(
+          messageOf(what.request),
+          what.request.state === 'open' ? 'waiting for your answer' : 'thinking',
+        )
       tick()
     },
     asked(id) {

@@ -1,5 +1,6 @@
 // The frames of the gateway over /ws, parsed at the edge. The wire format itself is fixed (spec: Mission Control and WebChat).
 import * as v from 'valibot'
+import { requestSchema } from '../requests.ts'
 
 const id = v.string()
 
@@ -12,8 +13,11 @@ const frameSchema = v.variant('type', [
   v.object({ type: v.literal('action'), id, label: v.string(), phase: v.string() }),
   // Unprompted messages answer no message of ours; they are kept whatever their id is.
   v.object({ type: v.literal('final'), id: v.fallback(v.string(), ''), text: v.string(), ok: v.boolean() }),
+  v.object({ type: v.literal('request'), request: requestSchema }),
   v.object({
     type: v.literal('history'),
+    /** Of an older gateway, or with a kind that we do not know: none. */
+    requests: v.fallback(v.array(requestSchema), []),
     messages: v.array(
       v.object({
         id: v.fallback(v.string(), ''),
