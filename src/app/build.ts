@@ -1,5 +1,5 @@
 // Assembles the gateway from its parts. Only wiring: an `if` about behaviour here means that a part is missing.
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { AttachmentsAdmin } from '../base/attachments.ts'
@@ -14,8 +14,8 @@ import { startOfDay } from '../base/zone.ts'
 import { createSettings, type LiveConfig } from '../config/index.ts'
 import { createBootTask } from '../hooks/index.ts'
 import { createBudget, createDescentLimits, withChat } from '../intake/index.ts'
-import { createSkillsAdmin, createWorkspace } from '../prompt/index.ts'
-import { createRoutes, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
+import { createSkillsAdmin, createWorkspace, markOf, wordsOf } from '../prompt/index.ts'
+import { createRoutes, createSteering, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
 import {
   createNotices,
   createRequestMessages,
@@ -162,7 +162,17 @@ export async function buildGateway(parts: BuildParts) {
     status: () => report.status(),
   })
   listeners.push(...mission.listeners)
+  const steering = createSteering({
+    inbox: () => inbox,
+    words: event => wordsOf(event, markOf(randomBytes(10).toString('hex'))),
+    followUps: event =>
+      deliveries(
+        { key: event.key, item: event, earlier: [] },
+        { kind: 'final', ok: true, text: 'Told to the turn that was running.' },
+      ),
+  })
   const { commands, gate, intake } = createIntakeWiring({
+    ...{ steering, history: stores.history, outbox, bug },
     ...{ live, clock, emit, backends, route, cooldowns, inbox, budget, subagents, deliveries, descent },
     ...{ conversationSettings, sessions, usage, pairing },
     jobs: triggers.jobs,
@@ -208,7 +218,21 @@ export async function buildGateway(parts: BuildParts) {
   clicks.on(requestButtons, requestMessages.handle)
   listeners.push(requestMessages.listen)
   const { takeTurn, prewarm } = createTurnWiring({
-    ...{ live, clock, emit, chats, stores, route, cooldowns, workspace, equipment, subagents, followUpsOf, requests },
+    ...{
+      live,
+      clock,
+      emit,
+      chats,
+      stores,
+      route,
+      cooldowns,
+      workspace,
+      equipment,
+      subagents,
+      followUpsOf,
+      requests,
+      steering,
+    },
     walls: parts.walls,
     fileGuard: memoryWiring.fileGuard,
     hook: triggers.hook,

@@ -41,6 +41,10 @@ export const defaultMaxTurns = 25
 export const permissionModes = ['bypassPermissions', 'acceptEdits', 'plan', 'default'] as const
 export type PermissionMode = (typeof permissionModes)[number]
 
+/** How much of its work is shown beside an answer. */
+export const verbosities = ['quiet', 'normal', 'full'] as const
+export type Verbosity = (typeof verbosities)[number]
+
 export const backendNames = ['claude', 'codex', 'gemini', 'opencode', 'pi', 'claude-sdk', 'echo'] as const
 export type BackendName = (typeof backendNames)[number]
 

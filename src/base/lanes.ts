@@ -87,6 +87,11 @@ export interface Lanes<Item> {
   ): Promise<void>
   /** Edits a waiting item (null cancels it), together with its follow-ups. False: it is not waiting (any more). */
   change(key: string, item: Item | null, followUps?: readonly FollowUp[]): Promise<boolean>
+  /**
+   * Holds a waiting item, and with it its lane, while `work` handles it in another way. With its follow-ups the item is done; with null,
+   * and after a kill, it waits as before. False: it was not waiting, or still is.
+   */
+  handOver(lane: LaneKey, key: string, work: () => Promise<readonly FollowUp[] | null>): Promise<boolean>
   /** Cancels all waiting items of a lane; returns their keys. */
   cancel(lane: LaneKey): Promise<readonly string[]>
   /** Aborts the running item of a lane. False: nothing is running. */

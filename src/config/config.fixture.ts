@@ -68,6 +68,7 @@ const samples: Readonly<Record<string, string>> = {
   timezone: 'Asia/Tokyo',
   permission_mode: 'plan',
   'queue.busy': 'queue',
+  'queue.mode': 'steer',
   'log.level': 'trace',
   'log.format': 'json',
   'log.file': 'warn',

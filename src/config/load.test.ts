@@ -33,7 +33,7 @@ test('without any settings the defaults are used', async () => {
     permissionMode: 'bypassPermissions',
     anthropic: { apiKey: null },
     query: { timeoutMs: 120_000, maxMs: 1_800_000 },
-    queue: { maxConcurrent: 5, maxDepth: 100, busy: 'reject', collect: false },
+    queue: { maxConcurrent: 5, maxDepth: 100, busy: 'reject', mode: 'wait', collect: false },
     discord: {
       ...{ enabled: false, botToken: null, messageContent: true, threads: 'off', fileOver: 12_000 },
       ...{ catchupMaxAge: 86_400_000, api: 'https://discord.com/api' },

@@ -22,6 +22,11 @@ export interface CommandRow {
   readonly about: string
   /** It changes something for other people too. */
   readonly ownerOnly?: true
+  /** The message for the agent that it stands for; null: it is answered here. */
+  message?(
+    rest: string,
+    lane: LaneKey,
+  ): { readonly type: 'message'; readonly text: string; readonly steer?: true } | null
   /** Null: the rest of the text is a message for the agent. */
   readonly answer: ((request: CommandRequest) => Promise<string>) | null
 }

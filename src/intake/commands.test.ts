@@ -22,6 +22,7 @@ const noSubAgents: CommandParts['subagents'] = {
 
 function setup(given: Partial<CommandParts> = {}) {
   const chosen = new Map<string, { backend: string | null; model: string | null }>()
+  const modes = new Map<string, string>()
   const commands = createCommands({
     backends: ['claude', 'codex', 'opencode'],
     answering: lane => ({ backend: chosen.get(lane)?.backend ?? 'claude', model: chosen.get(lane)?.model ?? null }),
@@ -35,6 +36,11 @@ function setup(given: Partial<CommandParts> = {}) {
     checkModel: async () => null,
     startOver: async () => undefined,
     stop: () => false,
+    steer: async () => 'impossible',
+    lastText: () => null,
+    modes: ['plan', 'acceptEdits'],
+    mode: lane => ({ mode: modes.get(lane) ?? 'acceptEdits', own: modes.has(lane) }),
+    chooseMode: async (lane, mode) => void (mode === null ? modes.delete(lane) : modes.set(lane, mode)),
     waiting: async () => [],
     status: () => status,
     reload: async () => 'Reloaded.',
@@ -46,7 +52,7 @@ function setup(given: Partial<CommandParts> = {}) {
     ...given,
   })
   const say = async (text: string, by = author) => {
-    const parsed = commands.parse(text)
+    const parsed = commands.parse(text, 'l')
     return parsed.type === 'command'
       ? parsed.answer({ lane: 'l', author: by, place: { chat: 'webchat', conversation: 'l' }, key: 'k' })
       : parsed
@@ -66,7 +72,7 @@ test('text that is not one of our commands passes through unchanged', () => {
     fc.property(texts, text => {
       const word = /^\s*\/([a-z-]+)(?=\s|$)/i.exec(text)?.[1]?.toLowerCase() ?? ''
       fc.pre(!names.includes(word))
-      expect(commands.parse(text)).toEqual({ type: 'message', text })
+      expect(commands.parse(text, 'l')).toEqual({ type: 'message', text })
     }),
     { numRuns: 500 },
   )
@@ -154,4 +160,28 @@ test('only the owner chooses backend and model; guests may use the other command
   for (const { names, ownerOnly } of commands.list)
     if (!ownerOnly) expect(await say(`/${names[0]}`, guest)).not.toContain('is for the owner')
   expect(await say('/ask me', guest)).toEqual({ type: 'message', text: 'me' })
+})
+
+test('/mode shows and chooses the mode of a conversation, and /plan is one of them', async () => {
+  const { say } = setup()
+  expect(await say('/mode')).toContain('acceptEdits')
+  expect(await say('/mode nonsense')).toContain('no mode called "nonsense". Available: plan, acceptEdits')
+  expect(await say('/plan')).toBe('From the next message on: plan (for this conversation).')
+  expect(await say('/mode default')).toBe('From the next message on: acceptEdits.')
+})
+
+test('/steer with words is a message for the running turn; alone it hands over the next one that waits', async () => {
+  const { say } = setup({ steer: async () => 'steered' })
+  expect(await say('/steer  left, please')).toEqual({ type: 'message', text: 'left, please', steer: true })
+  expect(await say('/steer')).toBe('Told.')
+  expect(await setup().say('/steer')).toContain('/stop makes it go next')
+})
+
+test('/retry sends the last message again, and /continue lets the agent go on', async () => {
+  expect(await setup({ lastText: () => 'the question' }).say('/retry')).toEqual({
+    type: 'message',
+    text: 'the question',
+  })
+  expect(await setup().say('/retry')).toBe('There is no message to send again.')
+  expect(await setup().say('/continue')).toEqual({ type: 'message', text: 'Continue where you stopped.' })
 })

@@ -25,6 +25,14 @@ export interface CommandParts extends SubAgentsParts, CronParts, MemoryParts {
   /** Forgets the conversation so far. */
   startOver(lane: LaneKey): Promise<void>
   stop(lane: LaneKey): boolean
+  /** Hands the next waiting message to the running turn. */
+  steer(lane: LaneKey): Promise<'steered' | 'nothing' | 'impossible' | 'not-theirs'>
+  /** The text of the last message in this conversation; null: there is none. */
+  lastText(lane: LaneKey): string | null
+  readonly modes: readonly string[]
+  mode(lane: LaneKey): { readonly mode: string; readonly own: boolean }
+  /** Null: as configured for all conversations. */
+  chooseMode(lane: LaneKey, mode: string | null): Promise<void>
   waiting(lane: LaneKey): Promise<readonly { readonly position: number; readonly text: string }[]>
   status(): {
     readonly uptimeMs: number
@@ -53,22 +61,25 @@ export interface Spent {
 }
 
 export type ParsedCommand =
-  | { readonly type: 'message'; readonly text: string }
+  /** `steer`: it is meant for the turn that is running. */
+  | { readonly type: 'message'; readonly text: string; readonly steer?: true }
   | { readonly type: 'command'; answer(from: CommandFrom): Promise<string> }
 
 /** Tells our commands from messages for the agent. An unknown slash command is part of the message. */
 export function createCommands(parts: CommandParts): {
-  parse(text: string): ParsedCommand
+  parse(text: string, lane: LaneKey): ParsedCommand
   readonly list: readonly CommandRow[]
 } {
   const list = commandTable(parts)
   return {
     list,
-    parse(text) {
+    parse(text, lane) {
       const [, name = '', rest = ''] = /^\s*\/([a-z][a-z-]*)(?:\s([\s\S]*))?$/i.exec(text) ?? []
       const row = list.find(({ names }) => names.includes(name.toLowerCase()))
       if (!row) return { type: 'message', text }
       const { answer, ownerOnly } = row
+      const message = row.message?.(rest.trim(), lane) ?? null
+      if (message !== null) return message
       if (answer === null)
         return rest.trim() === ''
           ? { type: 'command', answer: async () => `Add your question after the command: /${name} …` }
@@ -99,6 +110,41 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
       names: ['stop'],
       about: 'Stop the answer that is being written.',
       answer: async ({ lane }) => (parts.stop(lane) ? 'Stopping.' : 'Nothing is running in this conversation.'),
+    },
+    {
+      names: ['steer'],
+      takes: '[TEXT]',
+      about: 'Tell the running turn something now. Without a text: the next waiting message.',
+      message: rest => (rest === '' ? null : { type: 'message', text: rest, steer: true }),
+      answer: async ({ lane }) => steeredWords[await parts.steer(lane)],
+    },
+    {
+      names: ['retry'],
+      about: 'Send the last message once more.',
+      message(_, lane) {
+        const text = parts.lastText(lane)
+        return text === null ? null : { type: 'message', text }
+      },
+      answer: async () => 'There is no message to send again.',
+    },
+    {
+      names: ['continue'],
+      about: 'Let the agent continue after a stop or a failure.',
+      message: () => ({ type: 'message', text: 'Continue where you stopped.' }),
+      answer: null,
+    },
+    {
+      names: ['mode'],
+      takes: '[NAME | default]',
+      ownerOnly: true,
+      about: 'Show or choose what the agent asks for in this conversation.',
+      answer: request => chooseMode(parts, request),
+    },
+    {
+      names: ['plan'],
+      ownerOnly: true,
+      about: 'Plan first: the agent changes nothing before you have approved its plan. /mode default ends it.',
+      answer: request => chooseMode(parts, { ...request, rest: 'plan' }),
     },
     {
       names: ['queue'],
@@ -149,6 +195,27 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
 
 const whoAnswers = ({ backend, model }: { backend: string; model: string | null }) =>
   `${backend}, ${model === null ? 'with its default model' : `model ${model}`}`
+
+export const steeredWords = {
+  steered: 'Told.',
+  nothing: 'No message is waiting in this conversation.',
+  impossible:
+    'The turn that is running cannot be told anything now. The message waits for its end; /stop makes it go next.',
+  'not-theirs': 'The turn that is running is for somebody else. The message waits for its end.',
+} as const
+
+async function chooseMode(parts: CommandParts, { lane, rest }: CommandRequest): Promise<string> {
+  const known = `Available: ${parts.modes.join(', ')}.`
+  const shown = () => {
+    const { mode, own } = parts.mode(lane)
+    return `${mode}${own ? ' (for this conversation)' : ''}`
+  }
+  if (rest === '') return `The mode of this conversation is ${shown()}. ${known}`
+  if (rest !== 'default' && !parts.modes.includes(rest))
+    return `There is no mode called "${rest.slice(0, 40)}". ${known}`
+  await parts.chooseMode(lane, rest === 'default' ? null : rest)
+  return `From the next message on: ${shown()}.`
+}
 
 async function chooseBackend(parts: CommandParts, { lane, rest }: CommandRequest): Promise<string> {
   const known = `Available: ${parts.backends.join(', ')}.`

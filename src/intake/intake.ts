@@ -7,6 +7,7 @@ import {
   type Changed,
   type Duplicate,
   type EventSink,
+  type LaneKey,
   type NewEvent,
   principalOf,
   type RefusalReason,
@@ -26,7 +27,11 @@ export interface IntakeParts {
   readonly budget: Pick<Budget, 'objection'>
   readonly admits: DescentLimits['admits']
   /** Tells commands from messages for the agent. */
-  parse(text: string): ParsedCommand
+  parse(text: string, lane: LaneKey): ParsedCommand
+  /** Hands this waiting message to the turn that is running, if that is possible. Never rejects. */
+  steer(event: NewEvent, asked: boolean): void
+  /** Whether every message that would have to wait is handed to the running turn. */
+  steersAlways(): boolean
   /** The deliveries that carry the answer to a command. */
   deliveries(event: NewEvent, text: string): readonly FollowUp[]
   /** The text of a refusal. */
@@ -50,6 +55,8 @@ export function openIntake({
   budget,
   admits,
   parse,
+  steer,
+  steersAlways,
   deliveries,
   reason,
 }: IntakeParts): Intake {
@@ -141,7 +148,7 @@ export function openIntake({
         if (event?.sender && who === null) return { changed: false, reason: '' }
         const why = event === null ? null : objection(event)
         if (why !== null) return unchanged(reason(why, inbox.depth().waiting))
-        const parsed = event?.what.kind === 'message' ? parse(event.what.text) : null
+        const parsed = event?.what.kind === 'message' ? parse(event.what.text, event.lane) : null
         if (parsed?.type === 'command') return unchanged('A message cannot become a command; send it as a new message.')
         const decided = event?.sender ? withOwner(event, who === 'owner') : event
         return (await inbox.change(key, decided && parsed ? withText(decided, parsed.text) : decided))
@@ -164,7 +171,7 @@ export function openIntake({
         return { type: 'refused', why: 'not-stored', reason: '' }
       }
       const wrong = objection(event)
-      const parsed = wrong === null && event.what.kind === 'message' ? parse(event.what.text) : null
+      const parsed = wrong === null && event.what.kind === 'message' ? parse(event.what.text, event.lane) : null
       // Commands are free, so the budget does not apply.
       if (parsed?.type === 'command') return runCommand(event, parsed)
       if (parsed) event = withText(event, parsed.text)
@@ -176,6 +183,8 @@ export function openIntake({
         if (put.type === 'refused') return refuse(event, put.why, put.depth)
         if (put.type === 'accepted')
           emit({ type: 'event-accepted', id: put.id, source: event.source, lane: event.lane, kind: event.what.kind })
+        const asked = parsed?.steer === true
+        if (put.type === 'accepted' && put.position > 0 && parsed && (asked || steersAlways())) steer(event, asked)
         return put
       } catch (error) {
         // It is not on disk, so it is not accepted, and the sender must learn that.

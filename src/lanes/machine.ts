@@ -198,6 +198,34 @@ export async function openLanes<Item>(
     return true
   }
 
+  async function handOver(
+    key: LaneKey,
+    itemKey: string,
+    work: () => Promise<readonly FollowUp[] | null>,
+  ): Promise<boolean> {
+    const lane = laneIndex.find(key)
+    const entry = lane?.waiting.find(one => one.key === itemKey)
+    if (!lane || !entry || entry.notBefore === Number.POSITIVE_INFINITY) return false
+    const { notBefore } = entry
+    // Until it is decided, nothing behind it may go first.
+    entry.notBefore = Number.POSITIVE_INFINITY
+    let done = false
+    try {
+      const followUps = await work()
+      const rows = followUps === null ? [] : await queueStore.take([entry.id], rules.taking)
+      if (followUps !== null && rows.length > 0) {
+        await queueStore.settle([entry.id], { type: 'done', followUps })
+        done = true
+      }
+    } finally {
+      entry.notBefore = notBefore
+      if (done) leave(lane, entry)
+      laneIndex.changed(lane)
+      pump()
+    }
+    return done
+  }
+
   async function waiting(key?: LaneKey): Promise<readonly WaitingItem<Item>[]> {
     const lanes = key === undefined ? [...laneIndex.all()] : [laneIndex.find(key)].filter(lane => lane !== undefined)
     const places = new Map<number, { position: number; notBefore: number }>()
@@ -226,6 +254,7 @@ export async function openLanes<Item>(
   return {
     put,
     change,
+    handOver,
     waiting,
 
     async refuse(key, itemKey) {

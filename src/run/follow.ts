@@ -8,6 +8,7 @@ import type { Ask } from '../base/tool-use.ts'
 import type { UsageReport } from './events.ts'
 import { gist } from './request-words.ts'
 import type { Asking, Requests } from './requests.ts'
+import type { Steering } from './steering.ts'
 
 export interface RunResult {
   readonly ended: Ended
@@ -19,6 +20,7 @@ export interface RunResult {
 
 export interface FollowParts {
   readonly requests: Pick<Requests, 'answerTo' | 'withdraw'>
+  readonly steering: Pick<Steering, 'enter'>
   readonly clock: Clock
   readonly emit: Emit
   /** The run has this session. */
@@ -44,6 +46,7 @@ export async function follow(
   const over = new AbortController()
   const signal = AbortSignal.any([parts.signal, over.signal])
   let thinking = false
+  let leave: () => void = () => undefined
   const show = (thinks: boolean) => {
     if (thinks !== thinking) live.action('Thinking', thinks ? 'started' : 'ended')
     thinking = thinks
@@ -81,7 +84,10 @@ export async function follow(
           show(true)
           break
         case 'alive':
+          break
         case 'steerable':
+          leave()
+          leave = parts.steering.enter(asking.taken, event.steer)
           break
         case 'asks':
           void answer(event)
@@ -119,6 +125,7 @@ export async function follow(
       }
     }
   } finally {
+    leave()
     over.abort(parts.signal.aborted ? parts.signal.reason : 'ended')
   }
   const detail = 'the backend stopped without reporting an end'

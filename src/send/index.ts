@@ -1,6 +1,14 @@
 // What people see: answers, drafts, notices and explanations.
 export { createAttached } from './attached.ts'
-export { createDeliver, createDeliveries, finalKey, piecesOf, wordingFor, wordingOf } from './deliveries.ts'
+export {
+  createDeliver,
+  createDeliveries,
+  finalKey,
+  piecesOf,
+  type Wording,
+  wordingFor,
+  wordingOf,
+} from './deliveries.ts'
 export { createDrafts } from './draft.ts'
 export { explain, explainRefusal } from './explain.ts'
 export { changeNotice, createNotices, notifyOfBudget } from './notices.ts'

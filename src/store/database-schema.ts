@@ -253,6 +253,8 @@ export const migrations: readonly string[] = [
      answered_at INTEGER,
      always TEXT
    ) STRICT;
+   ALTER TABLE conversations ADD COLUMN mode TEXT;
+   ALTER TABLE conversations ADD COLUMN verbosity TEXT;
    CREATE INDEX requests_open ON requests (id) WHERE state = 'open';
    CREATE INDEX requests_of_event ON requests (event, digest);`,
 ]

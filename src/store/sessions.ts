@@ -1,5 +1,5 @@
 // Which session of which backend a conversation continues in. sessions.json shows the same for people and the agent.
-import type { Usage } from '../base/agent.ts'
+import type { PermissionMode, Usage, Verbosity } from '../base/agent.ts'
 import type { LaneKey } from '../base/event.ts'
 import {
   type ReceivedPrompt,
@@ -160,6 +160,12 @@ export interface ConversationChoice {
 export interface ConversationSettings {
   choice(lane: LaneKey): ConversationChoice
   choose(lane: LaneKey, choice: ConversationChoice): Promise<void>
+  /** Null: as configured for all conversations. */
+  mode(lane: LaneKey): PermissionMode | null
+  chooseMode(lane: LaneKey, mode: PermissionMode | null): Promise<void>
+  /** Null: as configured for all conversations. */
+  verbosity(lane: LaneKey): Verbosity | null
+  chooseVerbosity(lane: LaneKey, how: Verbosity | null): Promise<void>
   /** Messages before this item are no longer given to an agent. */
   freshFrom(lane: LaneKey): number
   /** Starts a new conversation from here on. */
@@ -170,10 +176,20 @@ interface Row {
   backend: string | null
   model: string | null
   fresh_from: number
+  mode: string | null
+  verbosity: string | null
 }
 
 export function createConversationSettings(db: Database, clock: Clock): ConversationSettings {
-  const find = db.prepare('SELECT backend, model, fresh_from FROM conversations WHERE lane = ?')
+  const find = db.prepare('SELECT backend, model, fresh_from, mode, verbosity FROM conversations WHERE lane = ?')
+  const chooseMode = db.prepare(
+    `INSERT INTO conversations (lane, mode, updated_at) VALUES (?, ?, ?)
+     ON CONFLICT (lane) DO UPDATE SET mode = excluded.mode, updated_at = excluded.updated_at`,
+  )
+  const chooseVerbosity = db.prepare(
+    `INSERT INTO conversations (lane, verbosity, updated_at) VALUES (?, ?, ?)
+     ON CONFLICT (lane) DO UPDATE SET verbosity = excluded.verbosity, updated_at = excluded.updated_at`,
+  )
   const choose = db.prepare(
     `INSERT INTO conversations (lane, backend, model, updated_at) VALUES (?, ?, ?, ?)
      ON CONFLICT (lane) DO UPDATE SET backend = excluded.backend, model = excluded.model, updated_at = excluded.updated_at`,
@@ -190,6 +206,10 @@ export function createConversationSettings(db: Database, clock: Clock): Conversa
     },
     choose: async (lane, { backend, model }) =>
       void (await db.write(() => choose.run(lane, backend, model, clock.now()))),
+    mode: lane => (row(lane)?.mode ?? null) as PermissionMode | null,
+    chooseMode: async (lane, mode) => void (await db.write(() => chooseMode.run(lane, mode, clock.now()))),
+    verbosity: lane => (row(lane)?.verbosity ?? null) as Verbosity | null,
+    chooseVerbosity: async (lane, how) => void (await db.write(() => chooseVerbosity.run(lane, how, clock.now()))),
     freshFrom: lane => row(lane)?.fresh_from ?? 0,
     startOver: async lane => void (await db.write(() => resetLane.run(lane, clock.now()))),
   }

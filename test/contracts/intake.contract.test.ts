@@ -61,6 +61,8 @@ async function open(
             },
           }
         : { type: 'message', text: text.replace(/^\/ask /, '') },
+    steer: () => undefined,
+    steersAlways: () => false,
     deliveries: (event, text) => [{ queue: 'out', lane: event.lane, key: `${event.key}#answer`, item: text }],
     reason: (why, depth) => `${why} at ${depth}`,
     ...parts,

@@ -749,6 +749,32 @@ describe.each(Object.keys(queueStores))('lanes on %s', name => {
     await queue.end()
   })
 
+  test('an item that is handed over is done without a run of its own; if it is not taken, it keeps its place', async () => {
+    const { lanes, work, end } = await open<string>({ atOnce: 1 })
+    const ran: string[] = []
+    const first = Promise.withResolvers<void>()
+    work(async ({ item }) => {
+      ran.push(item)
+      if (item === 'first') await first.promise
+      return done
+    })
+    for (const key of ['first', 'taken', 'kept', 'last']) await lanes.put('a', key, key)
+    expect(await lanes.handOver('a', 'taken', async () => [])).toBe(true)
+    expect(await lanes.handOver('a', 'taken', async () => [])).toBe(false)
+    expect(await lanes.handOver('a', 'first', async () => [])).toBe(false)
+    const undecided = Promise.withResolvers<null>()
+    const kept = lanes.handOver('a', 'kept', () => undecided.promise)
+    // The turn before it ends while it is undecided: nothing may overtake it.
+    first.resolve()
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(ran).toEqual(['first'])
+    undecided.resolve(null)
+    expect(await kept).toBe(false)
+    await lanes.drain()
+    expect(ran).toEqual(['first', 'kept', 'last'])
+    await end()
+  })
+
   test('an item that only waits lends its place, keeps its lane, and gets its place back when it continues', async () => {
     const { lanes, work, end } = await open<string>({ atOnce: 1, busy: 'reject', background: key => key === 'helper' })
     const order: string[] = []

@@ -76,7 +76,7 @@ async function ofCommand(text: string): Promise<ModelOverride | undefined> {
     subagents: {},
     ...recordingAdmin(),
   } as unknown as CommandParts
-  const heard = createCommands(parts).parse(text)
+  const heard = createCommands(parts).parse(text, 'l')
   if (heard.type === 'command')
     await heard.answer({ lane: 'l', author: { id: 'o', name: 'o', owner: true }, place: null, key: 'k' })
   return chosen

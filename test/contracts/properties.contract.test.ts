@@ -45,7 +45,7 @@ test('the agent gets exactly what was typed into the slash command', () => {
       fc.pre(value.trim() !== '')
       const file = { name: 'file', type: 11, value: '42' }
       const options = [...(withFile ? [file] : []), { name: 'prompt', type: 3, value }]
-      expect(commands.parse(asTyped(name, options))).toEqual({ type: 'message', text: value })
+      expect(commands.parse(asTyped(name, options), 'l')).toEqual({ type: 'message', text: value })
     }),
     { numRuns: 500 },
   )
@@ -62,7 +62,7 @@ test('after a reset no backend has a session of the conversation any more, and o
       fc.uuid(),
       async ([reset = '', other = ''], words, backends, id) => {
         for (const backend of backends) for (const of of [reset, other]) await sessions.remember(of, backend, id, true)
-        const heard = commands.parse(words)
+        const heard = commands.parse(words, reset)
         if (heard.type !== 'command') throw new Error(`${words} is a command`)
         const author = { id: 'ada', name: 'Ada', owner: false }
         await heard.answer({ lane: reset, author, place: null, key: 'k' })

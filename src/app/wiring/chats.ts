@@ -14,7 +14,7 @@ import { within } from '../../base/within.ts'
 import { oncePerZone } from '../../base/zone.ts'
 import { createUploads, createWebchat } from '../../chat/index.ts'
 import type { Config, LiveConfig } from '../../config/index.ts'
-import { completedCommands, createGate, createSuggestions, openIntake } from '../../intake/index.ts'
+import { completedCommands, createGate, createSuggestions, openIntake, steeredWords } from '../../intake/index.ts'
 import { openLanes } from '../../lanes/index.ts'
 import { loginWith } from '../../run/index.ts'
 import {
@@ -23,6 +23,7 @@ import {
   createDeliveries,
   explainRefusal,
   finalKey,
+  type Wording,
   wordingFor,
   wordingOf,
 } from '../../send/index.ts'
@@ -140,10 +141,22 @@ export interface IntakeWiringParts extends CommandsParts {
   readonly pairing: Stores['pairing']
   readonly descent: Pick<DescentLimits, 'admits'>
   readonly deliveries: ReturnType<typeof createDeliveries>
+  readonly outbox: Lanes<Delivery>
+  bug(error: unknown): void
 }
 
 export function createIntakeWiring(parts: IntakeWiringParts) {
-  const { live, clock, emit, inbox, budget, pairing, deliveries, descent } = parts
+  const { live, clock, emit, inbox, outbox, budget, pairing, deliveries, descent, steering, bug } = parts
+  const say = (event: NewEvent, wording: Wording) => deliveries({ key: event.key, item: event, earlier: [] }, wording)
+
+  /** Somebody who has asked for it learns why it is not possible. */
+  async function steer(event: NewEvent, asked: boolean): Promise<void> {
+    const result = await steering.steer(event.lane, event.key)
+    if (result === 'steered' || !asked) return
+    const notice = { kind: 'notice', ok: true, tag: 'steer', text: steeredWords[result] } as const
+    for (const { lane, key, item } of say(event, notice)) await outbox.put(lane, key, item as Delivery)
+  }
+
   const { maxDepth } = live.current().queue
   const commands = gatewayCommands(parts)
   const gate = createGate({
@@ -161,8 +174,9 @@ export function createIntakeWiring(parts: IntakeWiringParts) {
     budget,
     admits: descent.admits,
     parse: commands.parse,
-    deliveries: (event, text) =>
-      deliveries({ key: event.key, item: event, earlier: [] }, { kind: 'final', ok: true, text }),
+    steer: (event, asked) => void steer(event, asked).catch(bug),
+    steersAlways: () => live.current().queue.mode === 'steer',
+    deliveries: (event, text) => say(event, { kind: 'final', ok: true, text }),
     reason: (why, depth) => explainRefusal(why, { depth, max: why === 'too-long' ? maxCharacters : maxDepth }),
   })
   return { commands, gate, intake }

@@ -1,5 +1,5 @@
 // The chat commands, and what they act on.
-import { backendNames } from '../../base/agent.ts'
+import { backendNames, permissionModes } from '../../base/agent.ts'
 import type { NewEvent } from '../../base/event.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { Lanes } from '../../base/lanes.ts'
@@ -9,10 +9,11 @@ import { type Clock, day } from '../../base/time.ts'
 import { startOfDay, writtenTime } from '../../base/zone.ts'
 import { type LiveConfig, reloadInWords } from '../../config/index.ts'
 import { type Budget, createCommands } from '../../intake/index.ts'
-import type { Cooldowns, Route } from '../../run/index.ts'
+import type { Cooldowns, Route, Steering } from '../../run/index.ts'
 import type { ConversationSettings, SessionStore, UsageStore } from '../../store/index.ts'
 import type { GatewayStatus } from '../../ui/index.ts'
 import type { OpenBackends } from './backends.ts'
+import type { Stores } from './stores.ts'
 
 export interface CommandsParts {
   readonly live: LiveConfig
@@ -23,6 +24,8 @@ export interface CommandsParts {
   readonly conversationSettings: ConversationSettings
   readonly sessions: SessionStore
   readonly inbox: Lanes<NewEvent>
+  readonly steering: Pick<Steering, 'steer'>
+  readonly history: Pick<Stores['history'], 'before'>
   readonly usage: UsageStore
   readonly budget: Budget
   readonly subagents: SubAgents
@@ -61,6 +64,16 @@ export function gatewayCommands(parts: CommandsParts) {
       await conversationSettings.startOver(lane)
     },
     stop: inbox.stop,
+    steer: lane => parts.steering.steer(lane),
+    lastText: lane =>
+      parts.history.before(lane, null, 20).messages.findLast(({ role }) => role === 'user')?.text ?? null,
+    modes: permissionModes,
+    mode(lane) {
+      const own = conversationSettings.mode(lane)
+      return { mode: own ?? live.current().permissionMode, own: own !== null }
+    },
+    chooseMode: (lane, mode) =>
+      conversationSettings.chooseMode(lane, permissionModes.find(one => one === mode) ?? null),
     waiting: async lane =>
       (await inbox.waiting(lane)).map(({ item, position }) => ({
         position,

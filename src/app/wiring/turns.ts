@@ -27,6 +27,7 @@ import {
   type openSubAgents,
   type Requests,
   type Route,
+  type Steering,
   toolAccessOf,
   withWords,
 } from '../../run/index.ts'
@@ -59,6 +60,7 @@ export interface TurnWiringParts {
   readonly subagents: Pick<ReturnType<typeof openSubAgents>, 'live'>
   readonly hook: Triggers['hook']
   readonly requests: Requests
+  readonly steering: Pick<Steering, 'enter'>
   readonly followUpsOf: ReturnType<typeof createReplies>['followUpsOf']
 }
 
@@ -96,8 +98,9 @@ export function createTurnWiring(parts: TurnWiringParts) {
     hasRoom: hasRoomForTurn,
     emit,
     newSessionId: randomUUID,
-    settings: () => {
-      const { agent, allowedTools, askTools, permissionMode, query } = live.current()
+    settings: lane => {
+      const { agent, allowedTools, askTools, query } = live.current()
+      const permissionMode = conversationSettings.mode(lane) ?? live.current().permissionMode
       return {
         maxTurns: agent.maxTurns,
         allowedTools,
@@ -113,6 +116,7 @@ export function createTurnWiring(parts: TurnWiringParts) {
     confine: parts.walls.profiles.of,
     equip: equipment.equip,
     requests: parts.requests,
+    steering: parts.steering,
     hook: parts.hook,
     guardTurn: taken => fileGuard.guardTurn(taken, !isOwners(taken) && guestsAreBoxed()),
     compose: ({ event, earlier, received, history: messages, resumed, interrupted, requests }) => {

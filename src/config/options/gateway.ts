@@ -48,6 +48,14 @@ export const queue = block({
     description:
       'What to do with a new conversation while the maximum number of conversations is being answered: refuse it, or let it wait. Discord messages sent while the gateway was offline always wait.',
   }),
+  'queue.mode': option({
+    live: true,
+    env: 'QUEUE_MODE',
+    kind: oneOf(['wait', 'steer']),
+    default: 'wait',
+    description:
+      'What to do with a message that arrives during a turn of its conversation: let it wait for its own turn, or tell it to the running turn (steer) if the backend can take it.',
+  }),
   'queue.collect': option({
     env: 'COLLECT',
     kind: yesOrNo,
