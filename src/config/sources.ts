@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util'
 import type { ConfigFileName } from '../base/config-files.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import { eachOption, isOptionKey, type OptionKey, options } from './options/index.ts'
-import { nearest } from './spelling.ts'
+import { nearest } from '../base/spelling.ts'
 
 export type From = 'flag' | 'environment' | '.env' | ConfigFileName | 'default'
 

@@ -20,6 +20,12 @@ export function commandsIn(line: string): readonly string[] | null {
 export const commandText = (words: readonly string[]): string =>
   words.map(text => spelled({ text, raw: false })).join(' ')
 
+/** The text of one command in which some words may be anything, such as the first one; null: it is not one command. */
+export function patternIn(text: string): string | null {
+  const [words, ...others] = wordsIn(text) ?? []
+  return words === undefined || others.length > 0 ? null : words.map(spelled).join(' ')
+}
+
 /** The words of a text that `commandsIn` gave. */
 export const wordsOf = (command: string): readonly string[] => wordsIn(command)?.[0]?.map(({ text }) => text) ?? []
 
