@@ -3,6 +3,9 @@
 export const configFiles = ['config.json', 'bot-config.json'] as const
 export type ConfigFileName = (typeof configFiles)[number]
 
+/** Rules about what the agent may do without asking. An agent's change of it waits for the owner. */
+export const permissionsFile = 'permissions.json'
+
 /** Texts to use instead of the contents of the files. */
 export type ConfigTexts = Readonly<Partial<Record<ConfigFileName, string>>>
 

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import type { ConfigFileName } from '../base/config-files.ts'
+import { nearest } from '../base/spelling.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import { eachOption, isOptionKey, type OptionKey, options } from './options/index.ts'
-import { nearest } from '../base/spelling.ts'
 
 export type From = 'flag' | 'environment' | '.env' | ConfigFileName | 'default'
 

@@ -14,6 +14,20 @@ export { cutOff } from './events.ts'
 export { findProgram } from './find-program.ts'
 export { type Login, loginOf, loginWith } from './login.ts'
 export { endOrphans } from './orphans.ts'
+export {
+  type DecisionContext,
+  decide,
+  type PlacedRule,
+  type RuleDecision,
+  type RuleList,
+  ruleLists,
+  rulesIn,
+} from './permissions/decide.ts'
+export type { ReadRule, ReadRules } from './permissions/entries.ts'
+export { type NewRule, openPermissions, type Permissions, type RuleEdited } from './permissions/file.ts'
+export { listsFor, type ToolLists, toolsFor } from './permissions/modes.ts'
+export { parseRule, type Rule } from './permissions/rules.ts'
+export { suggestRule } from './permissions/suggest.ts'
 export { openPool } from './pool.ts'
 export { hasRoomForConnection, hasRoomForTurn } from './process.ts'
 export { treeMemory } from './process-table.ts'

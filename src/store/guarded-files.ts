@@ -20,7 +20,7 @@ import {
 } from 'node:fs'
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
-import { configFiles } from '../base/config-files.ts'
+import { configFiles, permissionsFile } from '../base/config-files.ts'
 import { errorCode } from '../base/error-text.ts'
 import { writeWhole } from './files.ts'
 
@@ -79,7 +79,7 @@ export const asideNameFor = (file: string, at: number): string => `${asideFolder
 
 const power = [
   ...['.mcp.json', '.claude/settings.json', '.claude/settings.local.json', '.gemini/settings.json'],
-  ...['.codex/config.toml', 'opencode.json'],
+  ...['.codex/config.toml', 'opencode.json', permissionsFile],
 ]
 /** The last ones are files that the CLIs read from their working directory: their own rules, and programs that they start. */
 const fixed = [
