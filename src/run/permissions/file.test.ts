@@ -118,15 +118,13 @@ test('whatever is added and removed, in whatever order, the file says the same a
     { rule: fc.constantFrom('Bash(ls)', 'Bash(git *)', 'Edit(src/**)', 'Read') },
     { requiredKeys: ['rule'] },
   )
-  const scoped = fc
-    .tuple(rule, fc.option(fc.constantFrom('a:1', 'b:2')), fc.option(fc.constantFrom('/p', '/q')))
-    .map(
-      ([one, conversation, project]): NewRule => ({
-        ...one,
-        ...(conversation ? { conversation } : {}),
-        ...(project ? { project } : {}),
-      }),
-    )
+  const scoped = fc.tuple(rule, fc.option(fc.constantFrom('a:1', 'b:2')), fc.option(fc.constantFrom('/p', '/q'))).map(
+    ([one, conversation, project]): NewRule => ({
+      ...one,
+      ...(conversation ? { conversation } : {}),
+      ...(project ? { project } : {}),
+    }),
+  )
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(fc.boolean(), fc.constantFrom(...ruleLists), scoped)), async steps => {
       const { file, add, remove } = inMemory()
