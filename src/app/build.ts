@@ -43,6 +43,7 @@ import { chatNames } from './wiring/chat-names.ts'
 import { createChats, createIntakeWiring, createQueues, createReplies } from './wiring/chats.ts'
 import { archivedAfter, createMemoryWiring } from './wiring/memory.ts'
 import { openOverview } from './wiring/overview.ts'
+import { createPermissionsWiring } from './wiring/permissions.ts'
 import { placeObjection } from './wiring/place-objection.ts'
 import { createRequestsWiring } from './wiring/requests.ts'
 import { createStores } from './wiring/stores.ts'
@@ -186,7 +187,8 @@ export async function buildGateway(parts: BuildParts) {
   listeners.push(listen)
 
   const requests = createRequestsWiring({
-    ...{ live, clock, emit, inbox, store: stores.requests, hide: parts.hide },
+    ...{ live, clock, emit, inbox, store: stores.requests, hide: parts.hide, conversationSettings },
+    permissions: createPermissionsWiring(config.configDir, memoryWiring.fileGuard),
     accept: event => intake.accept(event),
     ownersPlace: () => placeOf(null),
   })

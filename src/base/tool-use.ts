@@ -31,7 +31,6 @@ export interface ToolResult {
   readonly exit: number | null
 }
 
-/** @public */
 export const longestWork = 64_000
 /** @public */
 export const longestOutput = 16_000

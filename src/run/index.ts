@@ -14,27 +14,17 @@ export { cutOff } from './events.ts'
 export { findProgram } from './find-program.ts'
 export { type Login, loginOf, loginWith } from './login.ts'
 export { endOrphans } from './orphans.ts'
-export {
-  type DecisionContext,
-  decide,
-  type PlacedRule,
-  type RuleDecision,
-  type RuleList,
-  ruleLists,
-  rulesIn,
-} from './permissions/decide.ts'
-export type { ReadRule, ReadRules } from './permissions/entries.ts'
-export { type NewRule, openPermissions, type Permissions, type RuleEdited } from './permissions/file.ts'
-export { listsFor, type ToolLists, toolsFor } from './permissions/modes.ts'
-export { parseRule, type Rule } from './permissions/rules.ts'
+export { decide, rulesIn } from './permissions/decide.ts'
+export { openPermissions, type Permissions } from './permissions/file.ts'
+export { listsFor, toolsFor } from './permissions/modes.ts'
 export { suggestRule } from './permissions/suggest.ts'
 export { openPool } from './pool.ts'
 export { hasRoomForConnection, hasRoomForTurn } from './process.ts'
 export { treeMemory } from './process-table.ts'
 export { type Confinement, createProfiles } from './profiles.ts'
-export { createRequests, type Requests } from './requests.ts'
+export { type Asking, createRequests } from './requests.ts'
 export { type Cooldowns, createRoutes, openCooldowns, type Route } from './route.ts'
-export { createSteering, type Steered, type Steering } from './steering.ts'
+export { createSteering, type Steering } from './steering.ts'
 export { openSubAgents } from './subagents.ts'
 export { createTempDirs, type TempDirs } from './temp-dirs.ts'
 export { type InstalledCli, installedClis } from './tested-versions.ts'

@@ -8,6 +8,9 @@ export const deniedByRule = (tool: string, rule: string | null) =>
     ? `${tool} is not available here.`
     : `A rule of the user denies this (${rule}). Do not try it in another way.`
 
+export const tooLong = (length: number) =>
+  `With ${length} characters, this is too long to be shown to the user, who has to allow it. Do it in smaller steps.`
+
 export function lateAnswer({ ask, verdict, state }: Request): string {
   if (ask.kind !== 'question' || verdict === null) return ''
   if (!verdict.allow)

@@ -15,10 +15,10 @@ import type {
 } from '../base/requests.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
-import type { Ask, Question, ToolUse, Verdict } from '../base/tool-use.ts'
+import { type Ask, longestWork, type Question, type ToolUse, type Verdict } from '../base/tool-use.ts'
 import type { Caller } from '../base/tools.ts'
 import { cutOff } from './events.ts'
-import { deniedByRule, inItsWords, inWords, lateAnswer, noteOf, shown } from './request-words.ts'
+import { deniedByRule, inItsWords, inWords, lateAnswer, noteOf, shown, tooLong } from './request-words.ts'
 
 export interface RequestParts {
   readonly store: RequestStore
@@ -207,6 +207,8 @@ export function createRequests(parts: RequestParts): Requests {
         const { type, by } = parts.rule(ask.use, asking)
         if (type === 'allow') return { allow: true }
         if (type === 'deny') return { allow: false, message: deniedByRule(ask.use.tool, by) }
+        // Nobody can allow what they cannot see as a whole.
+        if (ask.input.length > longestWork) return { allow: false, message: tooLong(ask.input.length) }
       }
       waits()
       const pending = takenUp(ask, asking.taken.id)

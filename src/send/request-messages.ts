@@ -65,6 +65,9 @@ export function createRequestMessages({ chats, outbox, requests, approvers, brok
     const isOwner = who === 'owner'
     if (!isOwner && !approvers().includes(`${sender.chat}:${sender.user}`))
       return note('Only the owner may answer this. Your click changed nothing.')
+    // The answer to a question is read as the words of the owner.
+    if (!isOwner && request.ask.kind !== 'tool')
+      return note('Only the owner may answer this. Your click changed nothing.')
     const meaning = meaningOf(request, what, text)
     if (typeof meaning === 'string') return note(meaning)
     if ('type' in meaning)

@@ -113,6 +113,13 @@ test('a tool that is allowed anyway, or not available at all, is not asked for',
   expect(gateway.requests.admin.list('all')).toEqual([])
 })
 
+test('what is too long to be shown as a whole cannot be allowed by anybody', async () => {
+  const gateway = open(newFolder())
+  const verdict = await gateway.requests.answerTo(run('x'.repeat(70_000)), asking, () => undefined, never)
+  expect(verdict).toMatchObject({ allow: false, message: expect.stringContaining('smaller steps') })
+  expect(gateway.requests.admin.list('all')).toEqual([])
+})
+
 test('a request is on disk before anybody is told, and its answer reaches the turn', async () => {
   const gateway = open(newFolder())
   const asked = ask(gateway, run('touch x'))

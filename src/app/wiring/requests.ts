@@ -1,12 +1,26 @@
 // Requests for permission: the rules that answer them, and the people who are asked.
-import type { NewEvent, Place } from '../../base/event.ts'
-import { principalOfAll } from '../../base/event.ts'
+import { realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { type LaneKey, type NewEvent, type Place, principalOfAll } from '../../base/event.ts'
 import type { Lanes } from '../../base/lanes.ts'
 import type { RequestStore } from '../../base/requests.ts'
 import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
+import type { ToolUse } from '../../base/tool-use.ts'
+import { ownServer } from '../../base/tools.ts'
+import { visible } from '../../base/visible.ts'
 import type { LiveConfig } from '../../config/index.ts'
-import { createRequests } from '../../run/index.ts'
+import {
+  type Asking,
+  createRequests,
+  decide,
+  listsFor,
+  type Permissions,
+  rulesIn,
+  suggestRule,
+  toolsFor,
+} from '../../run/index.ts'
+import type { ConversationSettings } from '../../store/index.ts'
 
 export interface RequestsWiringParts {
   readonly live: LiveConfig
@@ -14,39 +28,73 @@ export interface RequestsWiringParts {
   readonly emit: Emit
   readonly store: RequestStore
   readonly inbox: Lanes<NewEvent>
+  readonly permissions: Permissions
+  readonly conversationSettings: Pick<ConversationSettings, 'mode'>
   accept(event: NewEvent): Promise<unknown>
   /** Where the owner is reached. */
   ownersPlace(): Place | null
   hide(text: string): string
 }
 
-export function createRequestsWiring({
-  live,
-  clock,
-  emit,
-  store,
-  inbox,
-  accept,
-  ownersPlace,
-  hide,
-}: RequestsWiringParts) {
-  return createRequests({
-    ...{ store, clock, emit, inbox, accept },
-    rule: ({ tool }, { allowedTools, askTools }) =>
-      allowedTools.includes(tool)
-        ? { type: 'allow', by: null }
-        : { type: askTools.includes(tool) ? 'ask' : 'deny', by: null },
-    suggest: () => null,
-    addRule: async () => undefined,
+export function createRequestsWiring(parts: RequestsWiringParts) {
+  const { live, clock, emit, store, inbox, permissions, accept, ownersPlace, hide } = parts
+
+  const modeOf = (lane: LaneKey) => parts.conversationSettings.mode(lane) ?? live.current().permissionMode
+
+  /** The owner has chosen these servers, so their tools are not asked for unless a rule says so. */
+  const servers = () => [ownServer, ...live.current().mcp.servers.map(({ name }) => name)].map(serverTools)
+
+  function rule(use: ToolUse, { taken: { lane }, folder, askTools }: Asking) {
+    const { allowedTools, askTools: asked } = live.current()
+    const lists = toolsFor(modeOf(lane), allowedTools, asked)
+    return decide(use, {
+      ...{ rules: permissions.read().rules, lane, project: folder, folder, home: homedir(), realpath },
+      allowedTools: [...lists.allowedTools, ...servers()],
+      askTools: [...lists.askTools, ...askTools],
+    })
+  }
+
+  const requests = createRequests({
+    ...{ store, clock, emit, inbox, accept, rule },
+    suggest: (use, { folder }) => suggestRule(use, folder),
+    async addRule(rule, scope, { lane, folder, answeredBy }) {
+      const where = scope === 'conversation' ? { conversation: lane } : scope === 'project' ? { project: folder } : {}
+      const by = answeredBy === null ? {} : { by: answeredBy }
+      const added = await permissions.add('allow', { rule, ...where, ...by, at: new Date(clock.now()).toISOString() })
+      if (!added.ok) emit({ type: 'workspace-trouble', file: 'permissions.json', why: added.why })
+    },
     placeFor({ item, earlier }) {
       const isOwners = principalOfAll([...earlier.map(one => one.item), item]).owner
       // In their own conversation; what a job, a guest or a webhook leads to is not theirs.
       return isOwners && item.what.kind === 'message' ? item.replyTo : ownersPlace()
     },
-    show: hide,
+    show: text => visible(hide(text)),
     settings: () => {
       const { timeout, reminder } = live.current().approvals
       return { timeoutMs: timeout, reminderMs: reminder }
     },
   })
+  return {
+    ...requests,
+    /** The mode of a conversation, and the tools that follow from it and from the rules. */
+    toolsOf(lane: LaneKey) {
+      const { allowedTools, askTools, configDir } = live.current()
+      const permissionMode = modeOf(lane)
+      const rules = rulesIn(permissions.read().rules, { lane, project: configDir })
+      return { permissionMode, ...listsFor(permissionMode, allowedTools, askTools, rules) }
+    },
+  }
+}
+
+export type RequestsWiring = ReturnType<typeof createRequestsWiring>
+
+/** As claude names them. */
+const serverTools = (name: string) => `mcp__${name.replace(/[^\w-]/g, '_')}`
+
+function realpath(path: string): string | null {
+  try {
+    return realpathSync(path)
+  } catch {
+    return null // There is no such file yet.
+  }
 }

@@ -25,7 +25,6 @@ import {
   createTurns,
   hasRoomForTurn,
   type openSubAgents,
-  type Requests,
   type Route,
   type Steering,
   toolAccessOf,
@@ -36,6 +35,7 @@ import type { FileGuard } from '../../store/index.ts'
 import { createCalls, createEquipment, createToolServer, createTools, type ToolPorts } from '../../tools/index.ts'
 import { sampleTurn } from './backends.ts'
 import type { createReplies } from './chats.ts'
+import type { RequestsWiring } from './requests.ts'
 import type { Stores } from './stores.ts'
 import type { Triggers } from './triggers.ts'
 import type { Walls } from './walls.ts'
@@ -59,7 +59,7 @@ export interface TurnWiringParts {
   readonly equipment: ReturnType<typeof createToolWiring>['equipment']
   readonly subagents: Pick<ReturnType<typeof openSubAgents>, 'live'>
   readonly hook: Triggers['hook']
-  readonly requests: Requests
+  readonly requests: RequestsWiring
   readonly steering: Pick<Steering, 'enter'>
   readonly followUpsOf: ReturnType<typeof createReplies>['followUpsOf']
 }
@@ -99,13 +99,10 @@ export function createTurnWiring(parts: TurnWiringParts) {
     emit,
     newSessionId: randomUUID,
     settings: lane => {
-      const { agent, allowedTools, askTools, query } = live.current()
-      const permissionMode = conversationSettings.mode(lane) ?? live.current().permissionMode
+      const { agent, query } = live.current()
       return {
         maxTurns: agent.maxTurns,
-        allowedTools,
-        askTools,
-        permissionMode,
+        ...parts.requests.toolsOf(lane),
         workingDir: configDir,
         silenceMs: query.timeoutMs,
         ceilingMs: query.maxMs,
@@ -162,6 +159,7 @@ export function createTurnWiring(parts: TurnWiringParts) {
       const turn = {
         ...sampleTurn(live.current()),
         ...confinement?.turn,
+        ...parts.requests.toolsOf(latest.lane),
         model,
         mcpServers,
         systemPrompt: withWords(await systemPrompt(null, backend.name, confinement), words),

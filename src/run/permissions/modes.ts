@@ -11,7 +11,10 @@ export interface ToolLists {
 /** Tools that change nothing outside of the conversation, and the gateway's own, which have their own limits. */
 const free = [...reading, 'TodoWrite', 'TodoRead', 'BashOutput', 'ToolSearch', 'mcp__aetheel']
 
-/** As in the CLI at a terminal. What is to be asked for is asked for in every mode. For `decide`. */
+/**
+ * As in the CLI at a terminal. What is to be asked for is asked for in every mode. A plan that was approved is carried out like in the mode
+ * default; before that, the backend changes nothing. For `decide`.
+ */
 export function toolsFor(
   mode: PermissionMode,
   allowedTools: readonly string[],
@@ -21,7 +24,6 @@ export function toolsFor(
   const freely = mode === 'acceptEdits' ? [...free, ...editing] : free
   const runs = (entry: string) => freely.some(tool => isListed(tool, nameIn(entry)) || tool === nameIn(entry))
   const left = allowedTools.filter(runs)
-  if (mode === 'plan') return { allowedTools: left, askTools: withoutThose(askTools.filter(runs), left) }
   const asked = [...new Set([...allowedTools.filter(entry => !runs(entry)), ...askTools])]
   return { allowedTools: left, askTools: withoutThose(asked, left) }
 }
