@@ -218,7 +218,9 @@ export async function buildGateway(parts: BuildParts) {
     approvers: () => live.current().approvals.users.map(withChat),
   })
   clicks.on(requestButtons, requestMessages.handle)
-  listeners.push(requestMessages.listen)
+  listeners.push(signal => {
+    if ('request' in signal) requestMessages.listen(signal)
+  })
   const { takeTurn, prewarm } = createTurnWiring({
     ...{
       live,

@@ -69,6 +69,7 @@ export interface Attempt {
   readonly text: string
   /** A tool ran. */
   readonly acted: boolean
+  readonly asked: boolean
   readonly sessionWasLost: boolean
 }
 
@@ -85,14 +86,21 @@ export function openAttempts(parts: AttemptParts) {
       sessionWasLost = await forgetSession(taken.lane, sessionKey(backend, await parts.confine(taken, backend)))
       result = await run()
     }
-    const { ended, text, acted } = result
-    return { backend, ended: withEnd(ended), text, acted, sessionWasLost }
+    const { ended, text, acted, asked } = result
+    return { backend, ended: withEnd(ended), text, acted, asked, sessionWasLost }
   }
 
   /** A run reports a lack of room as its end, so an error here comes from what is read before the run. */
   function unlessNoRoom(error: unknown): RunResult {
     if (!isNoRoom(error)) throw error
-    return { ended: failed('no-room', String(error)), text: '', acted: false, firstWordMs: null, used: null }
+    return {
+      ended: failed('no-room', String(error)),
+      text: '',
+      acted: false,
+      asked: false,
+      firstWordMs: null,
+      used: null,
+    }
   }
 
   async function runOnce(

@@ -14,6 +14,8 @@ export interface RunResult {
   readonly ended: Ended
   readonly text: string
   readonly acted: boolean
+  /** It has asked people something. */
+  readonly asked: boolean
   readonly firstWordMs: number | null
   readonly used: UsageReport | null
 }
@@ -41,7 +43,13 @@ export async function follow(
   const { backend } = asking
   const { id, lane } = asking.taken
   const began = clock.now()
-  const result = { text: '', acted: false, firstWordMs: null as number | null, used: null as UsageReport | null }
+  const result = {
+    text: '',
+    acted: false,
+    asked: false,
+    firstWordMs: null as number | null,
+    used: null as UsageReport | null,
+  }
   const asked = new Map<string, Ask>()
   const over = new AbortController()
   const signal = AbortSignal.any([parts.signal, over.signal])
@@ -90,6 +98,7 @@ export async function follow(
           leave = parts.steering.enter(asking.taken, event.steer)
           break
         case 'asks':
+          result.asked = true
           void answer(event)
           break
         case 'withdrawn': {

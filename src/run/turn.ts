@@ -64,7 +64,9 @@ export function createTurns(parts: TurnParts): (taken: Taken<NewEvent>, signal: 
       const { last, before } = await ask(taken, live, signal)
       const outcome = outcomeOf(taken, last, before, signal)
       if (outcome.type !== 'done' && outcome.type !== 'failed') return outcome
-      await parts.requests.ended(taken.id).catch(reportProblem)
+      // An earlier attempt may have asked, too.
+      if (!isFirst(taken) || last.asked || before.some(one => one.asked))
+        await parts.requests.ended(taken.id).catch(reportProblem)
       // The answer does not wait for the hook, and a kill during the hook does not undo the turn.
       return { ...outcome, afterwards: () => inline('agent_stop', taken, signal) }
     } finally {
