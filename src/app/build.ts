@@ -13,16 +13,10 @@ import type { Clock } from '../base/time.ts'
 import { startOfDay } from '../base/zone.ts'
 import { createSettings, type LiveConfig } from '../config/index.ts'
 import { createBootTask } from '../hooks/index.ts'
-import { createBudget, createDescentLimits, withChat } from '../intake/index.ts'
+import { createBudget, createDescentLimits } from '../intake/index.ts'
 import { createSkillsAdmin, createWorkspace, markOf, wordsOf } from '../prompt/index.ts'
 import { createRoutes, createSteering, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
-import {
-  createNotices,
-  createRequestMessages,
-  createUnprompted,
-  notifyOfBudget,
-  requestButtons,
-} from '../send/index.ts'
+import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
 import {
   byHand,
   createLogins,
@@ -187,11 +181,13 @@ export async function buildGateway(parts: BuildParts) {
   listeners.push(listen)
 
   const requests = createRequestsWiring({
-    ...{ live, clock, emit, inbox, store: stores.requests, hide: parts.hide, conversationSettings },
+    ...{ live, clock, emit, chats, clicks, inbox, outbox, store: stores.requests, conversationSettings },
+    ...{ hide: parts.hide, broke: bug },
     permissions: createPermissionsWiring(config.configDir, memoryWiring.fileGuard),
     accept: event => intake.accept(event),
     ownersPlace: () => placeOf(null),
   })
+  listeners.push(requests.listen)
   const { toolServer, equipment } = createToolWiring({
     askUser: requests.question,
     live,
@@ -213,14 +209,6 @@ export async function buildGateway(parts: BuildParts) {
     broke: (tool, error) => log.error({ err: error, tool }, 'tool failed'),
   })
 
-  const requestMessages = createRequestMessages({
-    ...{ chats, outbox, requests: requests.admin, broke: bug },
-    approvers: () => live.current().approvals.users.map(withChat),
-  })
-  clicks.on(requestButtons, requestMessages.handle)
-  listeners.push(signal => {
-    if ('request' in signal) requestMessages.listen(signal)
-  })
   const { takeTurn, prewarm } = createTurnWiring({
     ...{
       live,
@@ -284,13 +272,7 @@ export async function buildGateway(parts: BuildParts) {
     connected,
     intake,
     gate,
-    requests: {
-      async run(signal: AbortSignal) {
-        await requests.recover()
-        await requestMessages.announceAll()
-        await requests.run(signal)
-      },
-    },
+    requests,
     toolServer,
     conversations,
     logins: (token: string) => createLogins(db, clock, token),

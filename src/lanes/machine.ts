@@ -4,7 +4,7 @@ import type { LaneKey } from '../base/event.ts'
 import type { FollowUp, LaneDepth, Lanes, Put, QueueRow, QueueStore, WaitingItem } from '../base/lanes.ts'
 import type { Clock } from '../base/time.ts'
 import { createAttempts, longestPauseMs, toTaken } from './attempts.ts'
-import { createLaneIndex, createLending, createPlaces, type Entry, type Lane } from './lane-index.ts'
+import { createAlarm, createLaneIndex, createLending, createPlaces, type Entry, type Lane } from './lane-index.ts'
 import type { Handle, LaneRules } from './rules.ts'
 
 const collectAtMost = 20
@@ -328,28 +328,5 @@ export async function openLanes<Item>(
             lane => (lane.waiting[0]?.notBefore ?? Number.POSITIVE_INFINITY) === Number.POSITIVE_INFINITY,
           ),
       ),
-  }
-}
-
-// A single alarm, set for the next time when something is due.
-
-export function createAlarm(clock: Clock, ring: (at: number) => void) {
-  let current: { at: number; abort: AbortController } | null = null
-  return {
-    set(at: number): void {
-      if (current?.at === at) return
-      current?.abort.abort()
-      current = null
-      if (at === Number.POSITIVE_INFINITY) return
-      const alarm = { at, abort: new AbortController() }
-      current = alarm
-      const wait = Math.max(0, at - clock.now())
-      void clock.sleep(wait, alarm.abort.signal).then(() => {
-        if (alarm.abort.signal.aborted) return
-        current = null
-        // Timers cannot sleep longer than 2^31 ms. A longer sleep ends early, and then the clock is checked again.
-        ring(wait < 2 ** 31 ? at : 0)
-      })
-    },
   }
 }

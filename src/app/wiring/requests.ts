@@ -1,15 +1,18 @@
 // Requests for permission: the rules that answer them, and the people who are asked.
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
+import type { Clicks } from '../../base/buttons.ts'
+import type { ChatAdapter, Delivery } from '../../base/chat.ts'
 import { type LaneKey, type NewEvent, type Place, principalOfAll } from '../../base/event.ts'
 import type { Lanes } from '../../base/lanes.ts'
 import type { RequestStore } from '../../base/requests.ts'
-import type { Emit } from '../../base/signal.ts'
+import type { Emit, Signal } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
 import type { ToolUse } from '../../base/tool-use.ts'
 import { ownServer } from '../../base/tools.ts'
 import { visible } from '../../base/visible.ts'
 import type { LiveConfig } from '../../config/index.ts'
+import { withChat } from '../../intake/index.ts'
 import {
   type Asking,
   createRequests,
@@ -20,6 +23,7 @@ import {
   suggestRule,
   toolsFor,
 } from '../../run/index.ts'
+import { createRequestMessages, requestButtons } from '../../send/index.ts'
 import type { ConversationSettings } from '../../store/index.ts'
 
 export interface RequestsWiringParts {
@@ -34,6 +38,10 @@ export interface RequestsWiringParts {
   /** Where the owner is reached. */
   ownersPlace(): Place | null
   hide(text: string): string
+  readonly chats: ReadonlyMap<string, ChatAdapter>
+  readonly clicks: Pick<Clicks, 'on'>
+  readonly outbox: Lanes<Delivery>
+  broke(error: unknown): void
 }
 
 export function createRequestsWiring(parts: RequestsWiringParts) {
@@ -74,8 +82,22 @@ export function createRequestsWiring(parts: RequestsWiringParts) {
       return { timeoutMs: timeout, reminderMs: reminder }
     },
   })
+  const messages = createRequestMessages({
+    ...{ chats: parts.chats, outbox: parts.outbox, requests: requests.admin, broke: parts.broke },
+    approvers: () => live.current().approvals.users.map(withChat),
+  })
+  parts.clicks.on(requestButtons, messages.handle)
   return {
     ...requests,
+    listen(signal: Signal): void {
+      if ('request' in signal) messages.listen(signal)
+    },
+    /** Until the signal aborts. A kill may have come between a request and its message, so they are announced again. */
+    async run(signal: AbortSignal): Promise<void> {
+      await requests.recover()
+      await messages.announceAll()
+      await requests.run(signal)
+    },
     /** The mode of a conversation, and the tools that follow from it and from the rules. */
     toolsOf(lane: LaneKey) {
       const { allowedTools, askTools, configDir } = live.current()
