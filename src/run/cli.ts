@@ -53,6 +53,9 @@ export interface Dialect {
   readonly warm: Warm | null
 }
 
+/** A process that is not a host cannot be answered, so it gets none of the tools that it would have to ask for. */
+const withoutAsking = (turn: Turn): Turn => (turn.askTools.length === 0 ? turn : { ...turn, askTools: [] })
+
 /** The file that holds the system prompt of a run. */
 export const systemPromptIn = (dir: string): string => join(dir, 'system-prompt.md')
 
@@ -101,15 +104,16 @@ export function createCliBackend(dialect: Dialect, parts: CliParts): Backend {
   }
 
   async function* runCold(
-    turn: Turn,
+    given: Turn,
     signal: AbortSignal,
     leaves: (gone: Promise<unknown>) => void,
   ): AsyncGenerator<AgentEvent> {
     if (signal.aborted) return yield failed('stopped', 'stopped before it began')
     // If the host does not start, the turn continues without it.
-    const { env } = surroundings(turn)
-    const host = dialect.warm && dialect.hosted?.(turn, env) ? await tryHost(dialect.warm, turn, signal) : null
-    if (host) return yield* runAlone(host, turn, signal, leaves)
+    const { env } = surroundings(given)
+    const host = dialect.warm && dialect.hosted?.(given, env) ? await tryHost(dialect.warm, given, signal) : null
+    if (host) return yield* runAlone(host, given, signal, leaves)
+    const turn = withoutAsking(given)
     let folder: ReturnType<typeof prepareDir>
     try {
       folder = prepareDir(turn)

@@ -48,11 +48,22 @@ export interface StdioProtocol {
   readonly hello: string
   /** Whether a line is the answer to `hello`. */
   isUp(line: Json): boolean
-  /** The lines that start a turn, and a reader for the output from then on, which may include lines of other turns. */
-  take(turn: Turn): { readonly words: string; readonly reader: Reader }
+  /** `send`: for lines in the middle of the turn. `signal`: aborts when it is interrupted. */
+  take(turn: Turn, send: (lines: string) => void, signal: AbortSignal): TakenTurn
   /** The line that interrupts a turn. The CLI answers it with the end of the turn. */
   interrupt(): string
 }
+
+export interface TakenTurn {
+  /** The lines that start it. */
+  readonly words: string
+  /** For the output from then on, which may include lines of other turns. */
+  readonly reader: Reader
+  /** Called once when it is over, to send what is still to be said, such as answers that nobody gave. */
+  over?(): void
+}
+
+export const jsonLine = (line: Json): string => `${JSON.stringify(line)}\n`
 
 /**
  * A warm host for a CLI that takes one turn after another on stdin and answers on stdout, one session per process. Resolves when it is up, and also when it exits right away, because its
@@ -67,7 +78,7 @@ export async function openStdioHost(child: RunningProcess, protocol: StdioProtoc
   }
 
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
-    const { words, reader } = protocol.take(turn)
+    const { words, reader, over } = protocol.take(turn, child.send, signal)
     const interrupt = () => child.send(protocol.interrupt())
     child.startCounting()
     child.send(words)
@@ -87,6 +98,7 @@ export async function openStdioHost(child: RunningProcess, protocol: StdioProtoc
       }
     } finally {
       signal.removeEventListener('abort', interrupt)
+      over?.()
     }
   }
 

@@ -4,6 +4,7 @@ import type { AgentEvent, Backend, BackendCheck, Ended, FailureReason, Turn } fr
 import { errorText } from '../base/error-text.ts'
 import { cutOff, failed, stopped, TimedOut, unlessStopped } from './events.ts'
 import { findProgram } from './find-program.ts'
+import { openGate } from './gate.ts'
 import type { Host, Pool } from './pool.ts'
 import { type RunningProcess, startProcess } from './process.ts'
 
@@ -239,8 +240,13 @@ export function backendOf(
 
   async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
     await leaving.get(turn.session?.id ?? '')
-    for await (const event of (warmMode?.run ?? cold)(turn, signal))
-      yield event.type === 'ended' ? scrubbed(event) : event
+    const gate = openGate(signal)
+    try {
+      for await (const event of (warmMode?.run ?? cold)(turn, signal))
+        yield gate.pass(event.type === 'ended' ? scrubbed(event) : event)
+    } finally {
+      gate.close()
+    }
   }
 
   const scrubbed = (ended: Ended): Ended => (ended.ok ? ended : { ...ended, detail: scrub(ended.detail).slice(0, 500) })

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { Readable, Writable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
@@ -9,15 +10,23 @@ import { orAlive } from '../events.ts'
 import { type ProcessOrder, type RunningProcess, startProcess } from '../process.ts'
 import { type Json, object, parseLine } from '../stdio.ts'
 import { type Host, leave } from '../warm.ts'
-import { createReading, promptOf } from './claude.ts'
+import { interruptLine, planAgain, promptOf } from './claude.ts'
+import { type Asks, openAsks, openSteering } from './claude-asks.ts'
+import { createReading } from './claude-read.ts'
+import { isAsking } from './claude-settings.ts'
+import { createTools } from './claude-tools.ts'
 
 /** As much of the SDK as is used here. */
 export interface Sdk {
   query(order: { readonly prompt: AsyncIterable<unknown>; readonly options: Json }): Query
 }
 
-interface Query extends AsyncIterable<unknown> {
-  interrupt(): Promise<unknown>
+type Query = AsyncIterable<unknown>
+
+/** What it is told about a tool that must be asked for. */
+interface Context {
+  readonly signal: AbortSignal
+  readonly toolUseID?: string
 }
 
 interface SpawnOrder {
@@ -29,6 +38,8 @@ interface SpawnOrder {
 
 export interface QueryOrder {
   readonly options: Json
+  /** Whether its turns ask before they use some tools. */
+  readonly asking: boolean
   readonly workingDir: string
   /** How long it may take to exit after its input has ended. */
   readonly patienceMs: number
@@ -37,13 +48,16 @@ export interface QueryOrder {
 }
 
 /** Rejects if the SDK does not start a process. */
-export async function openQuery({ query }: Sdk, { options, workingDir, patienceMs, enter }: QueryOrder): Promise<Host> {
+export async function openQuery({ query }: Sdk, order: QueryOrder): Promise<Host> {
+  const { options, asking, workingDir, patienceMs, enter } = order
   const input = createInput()
+  const desk = openDesk()
   const child = Promise.withResolvers<RunningProcess>()
   const conversation = query({
     prompt: input.messages,
     options: {
       ...options,
+      ...(asking ? { canUseTool: desk.canUseTool } : {}),
       spawnClaudeCodeProcess({ command, args, env, signal }: SpawnOrder) {
         const started = startProcess(enter({ file: command, args, env: defined(env), cwd: workingDir, input: null }))
         signal.addEventListener('abort', started.kill, { once: true })
@@ -65,20 +79,34 @@ export async function openQuery({ query }: Sdk, { options, workingDir, patienceM
   return hostOf(await child.promise)
 
   function hostOf(child: RunningProcess): Host {
-    const reading = createReading()
-    const interrupt = () =>
-      void conversation.interrupt().catch(() => undefined /* then it is killed after the usual grace period */)
+    const tools = createTools()
+    const reading = createReading(tools)
+    // Its own method for this leaves messages that claude has not read yet in its queue.
+    const interrupt = () => child.send(interruptLine)
 
     async function* run(turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
       const uuid = randomUUID()
-      const read = reading(uuid)
+      const steering = openSteering(
+        (id, words) => input.send({ uuid: id, content: promptOf({ prompt: words }) }),
+        signal,
+      )
+      const asks = isAsking(turn) ? openAsks(turn, desk.respond) : null
+      const read = reading(uuid, { asks: null, steering })
       let understood = false
       child.startCounting()
+      child.send(planAgain(turn))
       input.send({ uuid, content: promptOf(turn) })
       signal.addEventListener('abort', interrupt, { once: true })
       if (signal.aborted) interrupt()
       try {
-        for (let message = await ahead; message && !message.done; message = await ahead) {
+        for (;;) {
+          // What it said before it asked comes first.
+          const message = await (asks ? Promise.race([ahead, desk.waits().then(setImmediate)]) : ahead)
+          if (message === asked) {
+            if (asks) yield* desk.take(asks, tools.plan())
+            continue
+          }
+          if (!message || message.done) break
           ahead = next()
           understood = true
           for (const event of orAlive(read(object(message.value)))) {
@@ -90,6 +118,7 @@ export async function openQuery({ query }: Sdk, { options, workingDir, patienceM
         yield endOf(await child.end, { line: () => [], end: how => silentEnd(how, understood) })
       } finally {
         signal.removeEventListener('abort', interrupt)
+        asks?.close()
       }
     }
 
@@ -101,6 +130,36 @@ export async function openQuery({ query }: Sdk, { options, workingDir, patienceM
     }
 
     return { pid: child.pid, run, close, kill: child.kill, gone: child.end }
+  }
+}
+
+const asked = Symbol('asked')
+
+/** Where its calls wait for an answer. Those that come between two turns are put to the next one. */
+function openDesk() {
+  const answers = new Map<string, (response: Json) => void>()
+  const events: ((asks: Asks, plan: string) => readonly AgentEvent[])[] = []
+  let wake = Promise.withResolvers<typeof asked>()
+  const put = (event: (typeof events)[number]) => {
+    events.push(event)
+    wake.resolve(asked)
+  }
+  return {
+    canUseTool(tool: string, given: unknown, { signal, toolUseID }: Context): Promise<Json> {
+      const id = randomUUID()
+      put((asks, plan) => asks.asked(id, { id: toolUseID ?? '', tool, input: object(given) }, plan))
+      signal.addEventListener('abort', () => put(asks => asks.cancelled(id)), { once: true })
+      return new Promise(resolve => answers.set(id, resolve))
+    },
+    respond(id: string, response: Json) {
+      answers.get(id)?.(response)
+      answers.delete(id)
+    },
+    waits: () => wake.promise,
+    *take(asks: Asks, plan: string): Generator<AgentEvent> {
+      wake = Promise.withResolvers()
+      for (const event of events.splice(0)) yield* event(asks, plan)
+    },
   }
 }
 

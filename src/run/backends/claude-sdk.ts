@@ -27,7 +27,7 @@ import {
   replays,
 } from './claude.ts'
 import type { Sdk } from './claude-sdk-query.ts'
-import { deniedRuns, hasShell, runSettingsIn } from './claude-settings.ts'
+import { deniedRuns, hasSettings, isAsking, runSettingsIn } from './claude-settings.ts'
 
 export const claudeSdk = 'claude-sdk'
 
@@ -84,7 +84,7 @@ export function createClaudeSdk(parts: SdkParts): Backend {
     }
     const { openQuery } = await import('./claude-sdk-query.ts')
     const enter = (order: ProcessOrder) => inside.enter(order, dir)
-    return openQuery(loaded, { options, workingDir: turn.workingDir, patienceMs, enter })
+    return openQuery(loaded, { options, asking: isAsking(turn), workingDir: turn.workingDir, patienceMs, enter })
   }
 
   async function openInTempDir(turn: Turn, patienceMs: number, signal: AbortSignal): Promise<Host> {
@@ -151,15 +151,15 @@ function optionsFor(turn: Turn, dir: string): Json {
       ...(turn.mcpServers.length > 0 ? { 'mcp-config': mcpConfigIn(dir) } : {}),
       ...(isConfined(turn.profile)
         ? { 'strict-mcp-config': null, settings: JSON.stringify(guestSettings) }
-        : hasShell(turn)
-          ? {}
-          : { settings: runSettingsIn(dir) }),
+        : hasSettings(turn)
+          ? { settings: runSettingsIn(dir) }
+          : {}),
     },
     ...(isConfined(turn.profile)
       ? { settingSources: ['user'], disallowedTools: deniedTools(turn) }
-      : hasShell(turn)
-        ? {}
-        : { disallowedTools: [deniedRuns(dir)] }),
+      : hasSettings(turn)
+        ? { disallowedTools: [deniedRuns(dir)] }
+        : {}),
     ...(turn.model ? { model: turn.model } : {}),
     ...(turn.session ? { [turn.session.resume ? 'resume' : 'sessionId']: turn.session.id } : {}),
   }

@@ -1,23 +1,37 @@
-// The settings of a run of claude without a shell: its agent must not get one by writing files that claude itself obeys.
+// The settings of a run of claude: what it must ask for; and without a shell its agent must not get one by writing files that claude itself obeys.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Turn } from '../../base/agent.ts'
+import { isConfined } from '../../base/profile.ts'
+import { toolName } from '../tools.ts'
 
 type Environment = Readonly<Record<string, string>>
 
 export const runSettingsIn = (dir: string): string => join(dir, 'settings.json')
 
-/**
- * Claude reads settings and skills again while a turn runs, and runs the commands in them. The file guard reverts such changes only at
- * the end of the turn. Null: the agent may run commands anyway.
- */
-export function runSettings(turn: Turn, inherited: Environment): object | null {
-  if (hasShell(turn)) return null
-  return { permissions: { deny: obeyed }, ...(hasHooks(turn, inherited) ? {} : { disableAllHooks: true }) }
+/** Guests' turns never ask. */
+export function isAsking(turn: Turn): boolean {
+  return turn.askTools.length > 0 && !isConfined(turn.profile)
 }
 
-/** A rule such as `Bash(git log:*)` gives no shell. */
-export const hasShell = ({ allowedTools }: Turn): boolean => allowedTools.includes('Bash')
+/** Whether the run of an owner has settings of its own. */
+export const hasSettings = (turn: Turn): boolean => isAsking(turn) || !hasShell(turn)
+
+/**
+ * Claude reads settings and skills again while a turn runs, and runs the commands in them. The file guard reverts such changes only at
+ * the end of the turn. Null: the agent may run commands anyway, and nothing has to be asked for.
+ */
+export function runSettings(turn: Turn, inherited: Environment): object | null {
+  if (!hasSettings(turn)) return null
+  const permissions = { ...(isAsking(turn) ? { ask: asked(turn) } : {}), ...(hasShell(turn) ? {} : { deny: obeyed }) }
+  return { permissions, ...(hasShell(turn) || hasHooks(turn, inherited) ? {} : { disableAllHooks: true }) }
+}
+
+/** Without this rule it would run commands that only read without asking. It is stronger than rules that allow. */
+const asked = (turn: Turn) => [...new Set(turn.askTools.map(toolName))]
+
+/** A rule such as `Bash(git log:*)` gives no shell, nor does one that must be asked for. */
+const hasShell = (turn: Turn): boolean => turn.allowedTools.includes('Bash') && !asked(turn).includes('Bash')
 
 /** The folders of the runs, with these settings in them. */
 export const deniedRuns = (dir: string): string => `Edit(/${dirname(dir)}/**)`

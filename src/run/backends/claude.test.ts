@@ -6,7 +6,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
 import type { Json } from '../stdio.ts'
 import { turnWith } from '../turn.fixture.ts'
-import { claude, createReading } from './claude.ts'
+import { claude } from './claude.ts'
+import { createReading } from './claude-read.ts'
 
 const turn = turnWith({ allowedTools: ['Read', 'Bash(git log:*)'], permissionMode: 'default' })
 const servers: Turn['mcpServers'] = [

@@ -1,13 +1,14 @@
 // Pi coding agent: `pi -p --mode json` in cold mode, `pi --mode rpc` in warm mode.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { ActionPhase, AgentEvent, Ended, McpServer, Turn, Usage } from '../../base/agent.ts'
-import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
-import { failure, statusIn } from '../diagnosis.ts'
-import { type Answer, openAnswer, unasked } from '../events.ts'
+import type { McpServer, Turn } from '../../base/agent.ts'
+import { isConfined } from '../../base/profile.ts'
+import { type Dialect, systemPromptIn } from '../cli.ts'
 import { providerServices } from '../network/services.ts'
-import { type Json, number, object, objects, openStdioHost, readJsonLines, string, withoutCommands } from '../stdio.ts'
-import { toolLabel, toolName } from '../tools.ts'
+import { jsonLine, object, openStdioHost, string, withoutCommands } from '../stdio.ts'
+import { toolName } from '../tools.ts'
+import { readEvents } from './pi-read.ts'
+import { askingExtension, openTalk } from './pi-talk.ts'
 
 /** One for each of its many providers. */
 const keys = [
@@ -33,7 +34,7 @@ const tools: ReadonlyMap<string, readonly string[]> = new Map([
   ['MultiEdit', ['edit']],
   ['Bash', ['bash']],
 ])
-/** Pi never asks for permission, so tools that would have to ask are not available. */
+/** By itself, pi never asks for permission. If a turn does not ask either, tools that would have to ask are not available. */
 const withoutAsking: Readonly<Record<Turn['permissionMode'], readonly string[]>> = {
   plan: ['read', 'ls', 'find', 'grep'],
   default: ['read', 'ls', 'find', 'grep'],
@@ -48,7 +49,10 @@ const dialect = (mcp: boolean): Dialect => ({
   mcp: false,
   install: 'Install it with `npm install -g @earendil-works/pi-coding-agent` and log in once with `pi`.',
   credentials: { variables: keys, files: ['.pi/agent/auth.json', '.pi/agent/models.json'] },
-  files: ({ mcpServers }) => (mcp && mcpServers.length > 0 ? { [extension]: registering(mcpServers) } : {}),
+  files: turn => ({
+    ...(mcp && turn.mcpServers.length > 0 ? { [extension]: registering(turn.mcpServers) } : {}),
+    ...(isAsking(turn) ? { [asking]: askingExtension(askedTools(turn)) } : {}),
+  }),
   environment: () => environment,
   ownVariables: [
     ...['PI_*', 'ANTHROPIC_*', 'OPENAI_*', 'AZURE_OPENAI_*', 'GEMINI_*', 'GOOGLE_*', 'OPENROUTER_*', 'AWS_*'],
@@ -58,6 +62,8 @@ const dialect = (mcp: boolean): Dialect => ({
   input: turn => withoutCommands(turn.prompt),
   read: () => readEvents(null),
   ignores: turn => ignores(turn, mcp),
+  // Only its rpc mode can be answered.
+  hosted: isAsking,
   confined: {
     logins: ['.pi/agent/auth.json', '.pi/agent/models.json'],
     state: ['.pi'],
@@ -85,12 +91,14 @@ const dialect = (mcp: boolean): Dialect => ({
           session = string(object(line.data).sessionId) || null
           return line.type === 'response'
         },
-        take({ prompt }) {
+        take({ prompt }, send, signal) {
           const id = randomUUID()
           const words = jsonLine({ id, type: 'prompt', message: withoutCommands(prompt) })
-          return { words, reader: readEvents(session, id) }
+          const talk = openTalk(send, signal)
+          return { words, reader: readEvents(session, id, talk), over: talk.close }
         },
-        interrupt: () => jsonLine({ type: 'abort' }),
+        // It would go on with words that it has not read yet.
+        interrupt: () => `${jsonLine({ type: 'clear_queue' })}${jsonLine({ type: 'abort' })}`,
       })
     },
   },
@@ -110,6 +118,15 @@ function connectsServers(version: string): boolean {
 }
 
 const extension = 'mcp-servers.js'
+const asking = 'asking.js'
+
+/** Guests' turns never ask. */
+function isAsking(turn: Turn): boolean {
+  return askedTools(turn).length > 0 && !isConfined(turn.profile)
+}
+
+const namesOf = (usual: readonly string[]) => [...new Set(usual.flatMap(tool => tools.get(tool) ?? []))]
+const askedTools = (turn: Turn) => namesOf(turn.askTools.map(toolName))
 
 /** It reads servers from files of the user and of trusted projects only. For a single run, an extension registers them. */
 const registering = (servers: readonly McpServer[]): string =>
@@ -121,8 +138,6 @@ const registering = (servers: readonly McpServer[]): string =>
     })
     .join('')}}\n`
 
-const jsonLine = (line: Json) => `${JSON.stringify(line)}\n`
-
 function optionsFor(turn: Turn, dir: string, mcp: boolean): readonly string[] {
   const servers = mcp ? turn.mcpServers : []
   // Its tool names have no hyphens.
@@ -131,6 +146,7 @@ function optionsFor(turn: Turn, dir: string, mcp: boolean): readonly string[] {
     ...['--append-system-prompt', systemPromptIn(dir)],
     ...['--no-extensions', '--no-themes', '--no-prompt-templates'],
     ...(servers.length > 0 ? ['-e', 'builtin:mcp', '-e', join(dir, extension)] : []),
+    ...(isAsking(turn) ? ['-e', join(dir, asking)] : []),
     // By itself it loads the skills of the workspace only if it trusts the whole folder, including its settings.
     ...['--skill', join(turn.workingDir, '.agents', 'skills')],
     ...(allowed.length > 0 ? ['--tools', allowed.join(',')] : ['--no-tools']),
@@ -140,13 +156,17 @@ function optionsFor(turn: Turn, dir: string, mcp: boolean): readonly string[] {
   ]
 }
 
-function toolsOf({ allowedTools, permissionMode }: Turn): readonly string[] {
-  const named = new Set(allowedTools.flatMap(tool => tools.get(tool) ?? []))
-  return [...named].filter(tool => withoutAsking[permissionMode].includes(tool))
+/** A turn that asks has its rules from the gateway, so only planning is left as a mode. */
+function toolsOf(turn: Turn): readonly string[] {
+  const { allowedTools, permissionMode } = turn
+  if (!isAsking(turn)) return namesOf(allowedTools).filter(tool => withoutAsking[permissionMode].includes(tool))
+  const all = [...new Set([...namesOf(allowedTools), ...askedTools(turn)])]
+  return permissionMode === 'plan' ? all.filter(tool => withoutAsking.plan.includes(tool)) : all
 }
 
-function ignores({ allowedTools, mcpServers }: Turn, mcp: boolean): readonly string[] {
-  const narrowed = allowedTools.filter(tool => tool.includes('(') && tools.has(toolName(tool)))
+function ignores({ allowedTools, askTools, mcpServers }: Turn, mcp: boolean): readonly string[] {
+  const isAsked = (tool: string) => askTools.some(one => toolName(one) === toolName(tool))
+  const narrowed = allowedTools.filter(tool => tool.includes('(') && tools.has(toolName(tool)) && !isAsked(tool))
   return [
     ...(mcpServers.length > 0 && !mcp
       ? [
@@ -164,105 +184,4 @@ function takesModel(model: string, list: readonly string[]): boolean {
   return list
     .map(one => one.toLowerCase())
     .some(one => one.includes(wanted) || (provider !== null && one.startsWith(provider)))
-}
-
-/** `session`: the session id, if the output does not contain it. `own`: the id of the prompt; output before its response belongs to another turn. */
-function readEvents(session: string | null, own: string | null = null): Reader {
-  let mine = own === null
-  let begun = false
-  let end: Ended | null = null
-  let usage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 }
-  let model: string | null = null
-  let spoke = false
-  const answer = openAnswer()
-  const labels = new Map<string, string>()
-
-  /** Only in rpc mode: whether it accepts the prompt. */
-  const answered = (line: Json): AgentEvent[] =>
-    line.command === 'prompt' && line.success === false && (own === null || line.id === own)
-      ? [refused(string(line.error))]
-      : []
-
-  const updated = (event: Json): AgentEvent[] => {
-    if (/^thinking_(?:start|delta)$/.test(string(event.type))) return [{ type: 'thinking', quietly: true }]
-    if (event.type === 'text_start') return spoke ? [{ type: 'text', delta: '\n\n' }] : []
-    if (event.type !== 'text_delta') return []
-    spoke = true
-    return [{ type: 'text', delta: string(event.delta) }]
-  }
-
-  /** The last message of the agent is the answer, or the reason why there is none. The exit code is 0 either way. */
-  const spoken = (message: Json): AgentEvent[] => {
-    if (message.role === 'user') return [{ type: 'stored' }]
-    if (message.role !== 'assistant') return []
-    const used = object(message.usage)
-    usage = {
-      inputTokens: usage.inputTokens + number(used.input) + number(used.cacheRead) + number(used.cacheWrite),
-      outputTokens: usage.outputTokens + number(used.output),
-      costUsd: (usage.costUsd ?? 0) + number(object(used.cost).total),
-    }
-    model = string(message.model) || model
-    end = endOf(message, answer)
-    return [{ type: 'usage', usage, of: 'turn', model }]
-  }
-
-  /** The target of a tool is reported only when it starts. */
-  const acted = (line: Json, phase: ActionPhase): AgentEvent => {
-    const id = string(line.toolCallId)
-    const label = labels.get(id) ?? toolLabel(string(line.toolName), object(line.args))
-    labels.set(id, label)
-    return { type: 'action', id, label, phase }
-  }
-
-  const read = (line: Json): AgentEvent[] => {
-    mine ||= line.type === 'response' && line.id === own
-    if (!mine) return line.type === 'agent_settled' ? [unasked] : []
-    switch (line.type) {
-      case 'session':
-        begun = true
-        return [{ type: 'started', session: string(line.id) || null }]
-      case 'response':
-        return answered(line)
-      case 'agent_start': {
-        // A retry starts once more; and in json mode `session` has reported it already.
-        const first = !begun
-        begun = true
-        return first ? [{ type: 'started', session }] : []
-      }
-      case 'message_update':
-        return updated(object(line.assistantMessageEvent))
-      case 'message_end':
-        return spoken(object(line.message))
-      case 'tool_execution_start':
-        return [acted(line, 'started')]
-      case 'tool_execution_end':
-        return [acted(line, line.isError === true ? 'failed' : 'ended')]
-      case 'agent_settled':
-        return end ? [end] : []
-      default:
-        return []
-    }
-  }
-  return readJsonLines(read, how =>
-    ofLogin.test(how.stderr) || ofElsewhere.test(how.stderr) ? refused(how.stderr) : null,
-  )
-}
-
-function endOf(message: Json, answer: Answer): Ended {
-  const said = string(message.errorMessage) || 'the turn failed'
-  if (message.stopReason === 'error') return failure(said, statusIn(said))
-  if (message.stopReason === 'aborted') return { type: 'ended', ok: false, why: 'stopped', detail: said }
-  for (const part of objects(message.content)) if (part.type === 'text') answer.add(string(part.text))
-  return answer.end()
-}
-
-const ofLogin = /no api key found|no models? (?:available|selected)|authentication failed for/i
-/** A session of another folder: pi offers a copy, and there is nobody to confirm. */
-const ofElsewhere = /session found in different project/i
-
-function refused(said: string): Ended {
-  const detail = said.trim() || 'the prompt was not accepted'
-  if (ofLogin.test(said)) return { type: 'ended', ok: false, why: 'not-logged-in', detail }
-  if (ofElsewhere.test(said)) return { type: 'ended', ok: false, why: 'session-lost', detail }
-  return failure(detail, statusIn(said))
 }
