@@ -69,7 +69,7 @@ const nothingRuns = async () => {
   await vi.waitFor(() => expect(others()).toEqual([]), 10_000)
 }
 
-const journal = (): { what: string; pid: number; prompt: string; system: string }[] => {
+export const journal = (): { what: string; pid: number; prompt: string; system: string }[] => {
   const file = join(home, '.claude-stand-in', 'journal.jsonl')
   if (!existsSync(file)) return []
   const lines = readFileSync(file, 'utf8').split('\n')

@@ -2,10 +2,19 @@
 // A fake claude: `claude -p --output-format stream-json`, and the way the Agent SDK starts it (`--flag=value`, `initialize`).
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { args, converse, openSession, perform, prepare, say, value } from './stand-in.mjs'
+import { args, converse, openQuestions, openSession, perform, prepare, say, value } from './stand-in.mjs'
 
 const model = 'claude-stand-in'
 const flag = name => value(name) ?? args.find(one => one.startsWith(`${name}=`))?.slice(name.length + 1)
+
+/** All values of a flag that may be repeated. */
+const every = name =>
+  args.flatMap((one, i) =>
+    one === name ? args[i + 1].split(',') : one.startsWith(`${name}=`) ? one.slice(name.length + 1).split(',') : [],
+  )
+const questions = openQuestions()
+const asks = flag('--permission-prompt-tool') === 'stdio'
+const bypasses = args.includes('--dangerously-skip-permissions') || flag('--permission-mode') === 'bypassPermissions'
 
 let base = {}
 let messages = 0
@@ -96,6 +105,37 @@ const voice = {
         ...base,
       })
   },
+  permits(tool) {
+    if (!every('--tools').includes(tool)) return 'refused'
+    const ask = JSON.parse(flag('--settings') ?? '{}').permissions?.ask ?? []
+    if (asks && ask.includes(tool)) return 'asked'
+    return bypasses || every('--allowedTools').includes(tool) ? 'allowed' : asks ? 'asked' : 'refused'
+  },
+  ask({ id, tool, command, sub }, signal) {
+    const request_id = `asks-${id}`
+    const input = { command, description: 'does it' }
+    const request = { subtype: 'can_use_tool', tool_name: tool, input, tool_use_id: id }
+    say({ type: 'control_request', request_id, request: { ...request, ...(sub ? { agent_id: 'sub-1' } : {}) } })
+    return questions.wait(request_id, signal, () => say({ type: 'control_cancel_request', request_id }) && null)
+  },
+  used({ id, tool, command, sub }, phase, result) {
+    const from = { ...base, parent_tool_use_id: sub ? 'tool-of-sub' : null }
+    const use = { type: 'tool_use', id, name: tool, input: { command, description: 'does it' } }
+    if (phase === 'started') return say({ type: 'assistant', message: { model, content: [use] }, ...from })
+    const failed = phase === 'failed'
+    const { output, exit } = result
+    const content = exit ? `Exit code ${exit}\n${output}` : output || '(Bash completed with no output)'
+    say({
+      type: 'user',
+      message: { content: [{ type: 'tool_result', tool_use_id: id, content, is_error: failed }] },
+      ...(failed ? {} : { tool_use_result: { stdout: output, stderr: '' } }),
+      ...from,
+    })
+  },
+  // Taken into the running turn, like the real one does after a tool.
+  heard: words =>
+    say({ type: 'user', uuid: queued.shift(), isReplay: true, message: { role: 'user', content: words }, ...base }),
+  closed: questions.close,
   answer(text, used) {
     said(text)
     result({ result: text, usage: { input_tokens: used, output_tokens: 7 } })
@@ -118,12 +158,18 @@ else {
     process.stderr.write(`${text}\n`)
     process.exit(1)
   }
-  const heard = ({ type, uuid, request_id, request, message }) => {
+  const heard = ({ type, uuid, request_id, request, response, message }) => {
+    if (type === 'control_response') {
+      const { behavior, message: why } = response.response
+      questions.answer(response.request_id, { allow: behavior === 'allow', message: why })
+      return null
+    }
     if (type !== 'control_request') {
       queued.push(uuid)
       return message.content
     }
     if (request.subtype === 'initialize') voice.system = request.appendSystemPrompt ?? ''
+    if (request.subtype === 'interrupt' && request.cancel_queued) queued.length = 0
     say({ type: 'control_response', response: { subtype: 'success', request_id, response: {} } })
     return request.subtype === 'interrupt' ? 'interrupt' : null
   }

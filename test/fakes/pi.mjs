@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A fake pi: `pi -p --mode json` and `pi --mode rpc`.
-import { args, converse, openSession, perform, prepare, say, value } from './stand-in.mjs'
+// A fake pi: `pi -p --mode json` and `pi --mode rpc`. It runs the extensions that it is given, as far as they handle calls of tools.
+import { args, converse, openQuestions, openSession, perform, prepare, say, value } from './stand-in.mjs'
 
 const rpc = value('--mode') === 'rpc'
 /** The ids of prompts that it has not started yet. */
@@ -13,6 +13,12 @@ const end = message => {
   say({ type: 'agent_end', messages: [], willRetry: false })
   say({ type: 'agent_settled' })
 }
+
+const questions = openQuestions()
+const handlers = []
+for (const [i, one] of args.entries())
+  if (one === '-e' && args[i + 1].endsWith('.js'))
+    (await import(args[i + 1])).default({ on: (_, handler) => handlers.push(handler), registerMcpServer: () => {} })
 
 const voice = {
   version: '9.9.9',
@@ -46,6 +52,36 @@ const voice = {
       ...(phase === 'started' ? { args: { path: 'memory.md' } } : { result: {} }),
       isError: false,
     }),
+  permits: tool => ((value('--tools') ?? '').split(',').includes(tool.toLowerCase()) ? 'asked' : 'refused'),
+  async ask({ id, tool, command }, signal) {
+    const input = (title, placeholder) => {
+      const request = crypto.randomUUID()
+      say({ type: 'extension_ui_request', id: request, method: 'input', title, placeholder })
+      return questions.wait(request, signal, () => undefined).then(said => said ?? undefined)
+    }
+    const event = { toolCallId: id, toolName: tool.toLowerCase(), input: { command } }
+    for (const handler of handlers) {
+      const stopped = await handler(event, { ui: { input }, signal, mode: rpc ? 'rpc' : 'json' })
+      if (stopped?.block) return { allow: false, message: stopped.reason }
+    }
+    return { allow: true }
+  },
+  used({ id, tool, command }, phase, result) {
+    const toolName = tool.toLowerCase()
+    if (phase === 'started') return say({ type: 'tool_execution_start', toolCallId: id, toolName, args: { command } })
+    const text = `${result.output || '(no output)'}${result.exit ? `\n\nCommand exited with code ${result.exit}` : ''}`
+    const isError = phase === 'failed'
+    say({
+      type: 'tool_execution_end',
+      toolCallId: id,
+      toolName,
+      result: { content: [{ type: 'text', text }] },
+      isError,
+    })
+  },
+  heard: words => say({ type: 'message_end', message: { role: 'user', content: [{ type: 'text', text: words }] } }),
+  closed: questions.close,
+  hearsAll: true,
   answer: (text, used) =>
     end({
       content: [{ type: 'text', text }],
@@ -72,6 +108,12 @@ else {
   const heard = line => {
     if (line.type === 'get_state') answer('get_state', { data: { sessionId: session.id, isStreaming: false } })
     if (line.type === 'abort') return 'interrupt'
+    if (line.type === 'extension_ui_response') questions.answer(line.id, line.value ?? null)
+    if (line.type === 'clear_queue') answer('clear_queue', { data: { steering: [], followUp: [] } })
+    if (line.type === 'steer') {
+      answer('steer', { id: line.id })
+      return line.message
+    }
     if (line.type !== 'prompt') return null
     queued.push(line.id)
     return line.message

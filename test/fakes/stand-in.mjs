@@ -154,6 +154,11 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
     await sleep(Number(tool[1] ?? 0), signal)
     voice.tool('ended')
   }
+  // [[listen:3000]]: works for so long, and hears words that are said meanwhile.
+  const listen = asks('listen')
+  const heard = listen ? await hear(voice, Number(listen[1]), signal) : []
+  const results = meant ? await useTools(voice, meantWords, signal) : []
+  if (signal?.aborted) return true
   // [[calls:…]]: calls the gateway's tools, as `callsOf` of the harness writes it. $SELF in an argument is this whole bracket.
   const calls = asks('calls')
   if (calls) await callTools(calls, mcpConfig, answered => journal({ what: 'called', ...answered }))
@@ -169,11 +174,13 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
   const program = asks('run')
   if (program) spawnSync(process.execPath, [program[1]], { stdio: 'ignore' })
   if (asks('dieafter')) process.exit(4)
+  // Some never answer before they have read everything.
+  if (voice.hearsAll) heard.push(...(await hear(voice, 0, signal)))
   if (voice.forgetsFailures) writeFileSync(file, JSON.stringify([...told, prompt]))
   const last = meantWords.slice(meantWords.lastIndexOf('\n') + 1)
   const answer = asks('long')
     ? 'word '.repeat(Number(asks('long')[1]))
-    : (asks('say')?.[1] ?? `turn ${told.length + 1}: ${last}`)
+    : (asks('say')?.[1] ?? [`turn ${told.length + 1}: ${last}`, ...results, ...heard].join(' | '))
   voice.open?.()
   for (const word of answer.match(/\S+\s*/g) ?? []) {
     if (signal?.aborted) return true
@@ -191,6 +198,76 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
   // Waits until a file of that name exists.
   while (linger && !existsSync(linger[1])) await sleep(20)
   return true
+}
+
+/**
+ * [[ask:Bash:touch x]]: runs a command with a tool, if `voice.permits` it or `voice.ask` gets it allowed. [[askboth:touch x|touch y]]: two
+ * at once. [[asksub:touch x]]: in a sub-agent. [[askgone:touch x]]: it soon no longer waits for the answer. [[askdie:touch x]]: it ends
+ * while it asks. Returns what its tools told it.
+ */
+async function useTools(voice, words, signal) {
+  const results = []
+  for (const [, how, rest] of words.matchAll(/\[\[ask(both|sub|gone|die)?:(?:Bash:)?([^\]]+)\]\]/g)) {
+    const commands = how === 'both' ? rest.split('|') : [rest]
+    const used = await Promise.all(commands.map(command => useTool(voice, command, how ?? '', signal)))
+    results.push(...used)
+    if (signal?.aborted) return []
+  }
+  return results
+}
+
+let uses = 0
+async function useTool(voice, command, how, signal) {
+  const id = `use-${process.pid}-${++uses}`
+  const call = { id, tool: 'Bash', command, sub: how === 'sub' }
+  const permitted = voice.permits?.('Bash') ?? 'refused'
+  if (permitted === 'refused') return 'there is no such tool'
+  voice.used?.(call, 'started')
+  const gone = new AbortController()
+  const stop = signal ? AbortSignal.any([signal, gone.signal]) : gone.signal
+  const asked = permitted === 'asked' ? voice.ask(call, stop) : { allow: true }
+  if (how === 'die') setTimeout(() => process.exit(5), 150)
+  if (how === 'gone') setTimeout(() => gone.abort(), 150)
+  const { allow, message = 'nobody answered' } = (await asked) ?? { allow: false }
+  if (!allow || stop.aborted) {
+    voice.used?.(call, 'failed', { output: message, exit: null })
+    return message
+  }
+  const { stdout, stderr, status } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
+  journal({ what: 'ran', command })
+  voice.used?.(call, status === 0 ? 'ended' : 'failed', { output: stdout + stderr, exit: status })
+  return `${stdout}${stderr}`.trim()
+}
+
+/** Answers that it waits for, by an id. Null: nobody will answer. */
+export function openQuestions() {
+  const open = new Map()
+  return {
+    wait: (id, signal, cancelled = () => {}) =>
+      new Promise(resolve => {
+        open.set(id, resolve)
+        signal.addEventListener('abort', () => open.delete(id) && resolve(cancelled() ?? null), { once: true })
+      }),
+    answer(id, verdict) {
+      open.get(id)?.(verdict)
+      open.delete(id)
+    },
+    close() {
+      for (const resolve of open.values()) resolve(null)
+      open.clear()
+    },
+  }
+}
+
+/** Words that were said while a turn ran, for the next turn unless this one takes them. */
+const mail = []
+
+async function hear(voice, ms, signal) {
+  for (let left = ms; left > 0 && mail.length === 0 && !signal?.aborted; left -= 20) await sleep(20, signal)
+  return mail.splice(0).map(words => {
+    voice.heard?.(words)
+    return `heard ${words}`
+  })
 }
 
 /** Like an agent that does all that it is told. */
@@ -244,21 +321,31 @@ function isBusy(words, times) {
  */
 export async function converse(voice, session, heard, broken) {
   let current = null
-  let queue = Promise.resolve()
+  let running = null
+  const takeAll = async () => {
+    while (mail.length > 0) {
+      const turn = new AbortController()
+      current = turn
+      await takeTurn(voice, session, mail.shift(), turn.signal)
+      current = null
+      session.resumed = true
+      if (turn.signal.aborted) broken()
+    }
+    running = null
+  }
   for await (const line of linesOf(process.stdin)) {
     const said = heard(JSON.parse(line))
-    if (said === 'interrupt') current?.abort()
-    else if (said !== null)
-      queue = queue.then(async () => {
-        const turn = new AbortController()
-        current = turn
-        await takeTurn(voice, session, said, turn.signal)
-        current = null
-        session.resumed = true
-        if (turn.signal.aborted) broken()
-      })
+    if (said === 'interrupt') {
+      // What it has not read yet is dropped, too.
+      mail.length = 0
+      current?.abort()
+    } else if (said !== null) {
+      mail.push(said)
+      running ??= takeAll()
+    }
   }
-  await queue
+  voice.closed?.()
+  await running
 }
 
 /** Splits on \n only, like the real CLIs: U+2028 is an ordinary character. */

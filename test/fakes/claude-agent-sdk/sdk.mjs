@@ -33,11 +33,29 @@ export function query({ prompt, options }) {
     child.stdin.end()
   })()
 
+  // Like the real one: claude's requests go to the caller's function, and what it resolves with goes back.
+  const asked = new Map()
+  const ask = async ({ request_id, request: { tool_name, input, tool_use_id } }) => {
+    const stop = new AbortController()
+    asked.set(request_id, stop)
+    const context = { signal: stop.signal, toolUseID: tool_use_id, requestId: request_id }
+    const response = await options.canUseTool(tool_name, input, context)
+    if (asked.delete(request_id))
+      send({ type: 'control_response', response: { subtype: 'success', request_id, response } })
+  }
+  const cancel = ({ request_id }) => {
+    const stop = asked.get(request_id)
+    asked.delete(request_id)
+    stop?.abort()
+  }
+
   async function* messages() {
     let last = null
     for await (const text of linesOf(child.stdout)) {
       const line = JSON.parse(text)
-      if (line.type === 'control_response') answers.get(line.response.request_id)?.(line.response.response)
+      if (line.type === 'control_request') void ask(line)
+      else if (line.type === 'control_cancel_request') cancel(line)
+      else if (line.type === 'control_response') answers.get(line.response.request_id)?.(line.response.response)
       else {
         if (line.type === 'result') last = line
         yield line
@@ -74,6 +92,7 @@ function commandLine(options) {
   const set = Object.entries(flags).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]))
   const args = [
     ...['--output-format', 'stream-json', '--verbose', '--input-format', 'stream-json', ...set],
+    ...(options.canUseTool ? ['--permission-prompt-tool', 'stdio'] : []),
     ...(options.allowDangerouslySkipPermissions ? ['--allow-dangerously-skip-permissions'] : []),
     ...(options.includePartialMessages ? ['--include-partial-messages'] : []),
     ...Object.entries(options.extraArgs ?? {}).flatMap(([name, value]) =>
