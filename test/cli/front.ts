@@ -4,12 +4,20 @@ import type { AddressInfo } from 'node:net'
 
 export interface Front {
   readonly url: string
+  /** The body of the last request, as the CLI sent it: the fake model keeps only what it understands. */
+  last(): string
   close(): void
 }
 
 export async function openFront(model: string): Promise<Front> {
+  let last = ''
   const server = createServer((asked, answered) => {
     const { method, headers } = asked
+    const body: Buffer[] = []
+    asked.on('data', (chunk: Buffer) => body.push(chunk))
+    asked.on('end', () => {
+      last = Buffer.concat(body).toString('utf8') || last
+    })
     const onward = request(new URL(asked.url ?? '/', model), { method, headers }, got => {
       // Asks for an immediate retry after a 5xx, because opencode would wait long.
       const soon = (got.statusCode ?? 0) >= 500 ? { 'retry-after-ms': '10' } : {}
@@ -25,6 +33,7 @@ export async function openFront(model: string): Promise<Front> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    last: () => last,
     close() {
       server.closeAllConnections()
       server.close()

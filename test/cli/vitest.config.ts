@@ -17,7 +17,8 @@ declare module 'vitest' {
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ project, moduleId }: TestSpecification) =>
-      ['signs', 'real', 'tools', 'pi-mcp'].findIndex(name => moduleId.endsWith(`${name}.cli.ts`)) * backends.length +
+      ['signs', 'real', 'asks', 'tools', 'pi-mcp'].findIndex(name => moduleId.endsWith(`${name}.cli.ts`)) *
+        backends.length +
       backends.indexOf(project.name as Backend)
     return files.sort((a, b) => rank(a) - rank(b))
   }

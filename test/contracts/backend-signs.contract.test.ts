@@ -12,7 +12,7 @@ import { collect, grammar, home, never, open, programs, turn } from './backend.s
 const ways = ['cold', 'warm'] as const
 
 describe.each(ways)('%s', way => {
-  test('thinking longer than the silence timeout is allowed and shown, but its content is not', async () => {
+  test('thinking longer than the silence timeout is allowed, and its content is shown only as a summary of thoughts', async () => {
     const patience = { silenceMs: 4000, ceilingMs: 60_000 }
     const received = await Promise.all(
       programs.map(async (name): Promise<[string, AgentEvent[]]> => {
@@ -27,7 +27,7 @@ describe.each(ways)('%s', way => {
     for (const [name, events] of received) {
       expect([name, grammar(events)]).toMatchObject([name, { ok: true }])
       expect([name, events.map(({ type }) => type)]).toEqual([name, expect.arrayContaining(['thinking'])])
-      expect(JSON.stringify(events)).not.toContain('secret')
+      expect(JSON.stringify(events.filter(({ type }) => type !== 'thinking'))).not.toContain('secret')
     }
   }, 60_000)
 
