@@ -398,19 +398,19 @@ describe.each(['cold', 'warm'] as const)(`the real ${name}, %s, asks`, way => {
 
   test.skipIf(!isClaude)('what is allowed is not asked for, except where claude always asks', async () => {
     const write = (file: string) => ({ name: 'Write', arguments: JSON.stringify({ file_path: file, content: '{}' }) })
-    const guarded = join(space, '.claude', 'settings.json')
+    const [outside, sensitive, obeyed] = [join(home, 'outside.txt'), join(home, '.bashrc'), join(space, '.mcp.json')]
     script = [
-      { toolCalls: [write(join(home, 'outside.txt'))] },
-      { toolCalls: [write(guarded)] },
+      { toolCalls: [write(outside)] },
+      { toolCalls: [write(sensitive)] },
+      { toolCalls: [write(obeyed)] },
       { toolCalls: [shell('git log')] },
     ]
     const { asked } = await run(() => ({ allow: false, message: 'no' }), undefined, never, {
       ...{ allowedTools: ['Read', 'Write', 'Bash(git log:*)'], askTools: ['Bash'] },
     })
-    expect(existsSync(join(home, 'outside.txt'))).toBe(true)
-    expect(existsSync(guarded)).toBe(false)
-    // A rule that allows part of what is asked for is the gateway's to apply.
-    expect(asked).toMatchObject([{ use: { tool: 'Write', work: { path: guarded } } }, command('git log')])
+    expect([outside, sensitive, obeyed].map(file => existsSync(file))).toEqual([true, false, false])
+    // What it obeys itself is refused at once. A rule that allows part of what is asked for is the gateway's to apply.
+    expect(asked).toMatchObject([{ use: { tool: 'Write', work: { path: sensitive } } }, command('git log')])
   })
 
   test.skipIf(!isClaude)('words that it can read only after its answer are answered in the same turn', async () => {

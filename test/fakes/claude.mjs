@@ -107,7 +107,8 @@ const voice = {
   },
   permits(tool) {
     if (!every('--tools').includes(tool)) return 'refused'
-    const ask = JSON.parse(flag('--settings') ?? '{}').permissions?.ask ?? []
+    const settings = flag('--settings') ?? '{}'
+    const ask = JSON.parse(settings.startsWith('{') ? settings : readFileSync(settings, 'utf8')).permissions?.ask ?? []
     if (asks && ask.includes(tool)) return 'asked'
     return bypasses || every('--allowedTools').includes(tool) ? 'allowed' : asks ? 'asked' : 'refused'
   },

@@ -2,12 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { permissionModes, type Turn } from '../../base/agent.ts'
+import type { Profile } from '../../base/profile.ts'
 import type { Dialect } from '../cli.ts'
 import { claude } from './claude.ts'
 import { codex } from './codex.ts'
 import { gemini } from './gemini.ts'
 import { dialects } from './index.ts'
 import { opencode } from './opencode.ts'
+import { pi } from './pi.ts'
 
 const word = fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)
 const turns = fc.record({
@@ -114,3 +116,46 @@ test.each(dialects.map(dialect => dialect.name))(
     })
   },
 )
+
+// A turn that asks: nothing is bypassed, and every tool that must be asked for is offered and asked for.
+const askingTurns = fc
+  .tuple(turns, fc.uniqueArray(fc.constantFrom('Bash', 'Edit', 'Write', 'Read'), { minLength: 1 }))
+  .map(([turn, askTools]): Turn => ({ ...turn, askTools }))
+
+test('claude asks for every use of the tools that must be asked for, and skips no permissions', () =>
+  law(askingTurns, turn => {
+    const list = argumentsOf(claude, turn)
+    expect(list).not.toContain('--dangerously-skip-permissions')
+    expect(follows(list, '--permission-prompt-tool', 'stdio')).toBe(true)
+    expect(follows(list, '--permission-mode', turn.permissionMode === 'plan' ? 'plan' : 'default')).toBe(true)
+    expect(follows(list, '--settings', '/scratch/settings.json')).toBe(true)
+    const { permissions } = JSON.parse(claude.files(turn, {})['settings.json'] ?? '{}') as { permissions: object }
+    expect(permissions).toMatchObject({ ask: turn.askTools })
+    const offered = list.flatMap((one, i) => (list[i - 1] === '--tools' ? one.split(',') : []))
+    expect(offered).toEqual(expect.arrayContaining([...turn.askTools, 'AskUserQuestion']))
+    expect(offered.includes('ExitPlanMode')).toBe(turn.permissionMode === 'plan')
+  }))
+
+test('pi gets an extension that asks for these tools, and no tools that change things while it plans', () =>
+  law(askingTurns, turn => {
+    const list = argumentsOf(pi, turn)
+    expect(follows(list, '-e', '/scratch/asking.js')).toBe(true)
+    const extension = pi.files(turn, {})['asking.js'] ?? ''
+    const offered = list[list.indexOf('--tools') + 1]?.split(',') ?? []
+    for (const tool of turn.askTools) {
+      expect(extension).toContain(`"${tool.toLowerCase()}"`)
+      if (turn.permissionMode !== 'plan') expect(offered).toContain(tool.toLowerCase())
+    }
+    if (turn.permissionMode === 'plan') expect(['bash', 'edit', 'write'].some(one => offered.includes(one))).toBe(false)
+  }))
+
+test.each(['claude', 'pi'])('a turn of a guest with %s never asks', name => {
+  const dialect = dialects.find(one => one.name === name)!
+  const guest = { principal: 'guest', wall: 'flags' } as unknown as Profile
+  law(askingTurns, turn => {
+    const confined = (askTools: readonly string[]): Turn => ({ ...turn, askTools, profile: guest })
+    expect(argumentsOf(dialect, confined(turn.askTools))).toEqual(argumentsOf(dialect, confined([])))
+    expect(dialect.files(confined(turn.askTools), {})).toEqual(dialect.files(confined([]), {}))
+    expect(dialect.hosted?.(confined(turn.askTools), {})).toBe(false)
+  })
+})

@@ -39,6 +39,7 @@ export function openAsks(turn: Turn, respond: (request: string, response: Json) 
       waiting.set(request, { id: ask?.id ?? request, input })
       if (ask === null) answer(request, cannotBeShown)
       else if (ask.kind === 'tool' && planning && turn.allowedTools.includes(tool)) answer(request, planFirst)
+      else if (isOfOwnServer(turn, tool)) answer(request, { allow: true })
       else {
         const answered = (verdict: Verdict) => {
           if (ask.kind === 'plan' && verdict.allow) planning = false
@@ -57,6 +58,10 @@ export function openAsks(turn: Turn, respond: (request: string, response: Json) 
     },
   }
 }
+
+/** A tool of an MCP server that the user has configured in claude itself: no rule allows all of these, and bypassing permissions does. */
+const isOfOwnServer = ({ permissionMode, askTools }: Turn, tool: string): boolean =>
+  permissionMode === 'bypassPermissions' && tool.startsWith('mcp__') && !askTools.some(asked => tool.startsWith(asked))
 
 /** Words for the running turn: claude takes them in after the current tool, or else right after its answer, as if they were one turn. */
 export interface Steering {

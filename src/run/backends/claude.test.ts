@@ -7,6 +7,7 @@ import type { AgentEvent, Turn } from '../../base/agent.ts'
 import type { Json } from '../stdio.ts'
 import { turnWith } from '../turn.fixture.ts'
 import { claude } from './claude.ts'
+import { openAsks } from './claude-asks.ts'
 import { createReading } from './claude-read.ts'
 
 const turn = turnWith({ allowedTools: ['Read', 'Bash(git log:*)'], permissionMode: 'default' })
@@ -165,4 +166,52 @@ test('without a shell, it may not edit what it obeys, and runs no hooks but thos
   expect(settingsFor({})).toMatchObject({ disableAllHooks: true })
   writeFileSync(join(home, '.claude/settings.json'), '{"hooks": {"PreToolUse": []}}')
   expect(settingsFor({})).toEqual({ permissions: { deny } })
+})
+
+const askedFor = (given: Partial<Turn>, tool: string, input: Json = {}) => {
+  const said: Json[] = []
+  const asks = openAsks(turn({ askTools: ['Bash'], ...given }), (_, response) => said.push(response))
+  const events = asks.asked('r1', { id: 'use-1', tool, input }, 'the plan')
+  return { said, events, asks }
+}
+
+test("tools of the user's own MCP servers run unasked where permissions are bypassed, unless they are to be asked for", () => {
+  const bypass = { permissionMode: 'bypassPermissions' } as const
+  expect(askedFor(bypass, 'mcp__own__ping', { a: 1 }).said).toEqual([{ behavior: 'allow', updatedInput: { a: 1 } }])
+  expect(askedFor({ ...bypass, askTools: ['mcp__own'] }, 'mcp__own__ping').events).toMatchObject([{ type: 'asks' }])
+  expect(askedFor({}, 'mcp__own__ping').events).toMatchObject([{ type: 'asks' }])
+})
+
+test('what is still asked when a turn ends is refused, and what cannot be shown at once', () => {
+  const open = askedFor({}, 'Bash', { command: 'ls' })
+  open.asks.close()
+  expect(open.said).toMatchObject([{ behavior: 'deny', message: expect.stringContaining('ended') }])
+  let deep: Json = {}
+  for (let i = 0; i < 50_000; i++) deep = { deep }
+  expect(askedFor({}, 'x', deep)).toMatchObject({ events: [], said: [{ behavior: 'deny' }] })
+})
+
+test('its list of tasks is shown as a whole, although it changes it one by one', () => {
+  const read = createReading()()
+  const use = (id: string, name: string, input: Json) => ({
+    type: 'assistant',
+    message: { content: [{ type: 'tool_use', id, name, input }] },
+  })
+  const done = (id: string, details: Json) => ({
+    type: 'user',
+    message: { content: [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] },
+    tool_use_result: details,
+  })
+  const lists = hear(
+    read,
+    use('1', 'TaskCreate', { subject: 'Boil water' }),
+    done('1', { task: { id: '1', subject: 'Boil water' } }),
+    use('2', 'TaskCreate', { subject: 'Make tea' }),
+    use('3', 'TaskUpdate', { taskId: '1', status: 'completed' }),
+  ).flatMap(event => (event.type === 'action' && event.use?.work.kind === 'todo' ? [event.use.work.items] : []))
+  expect(lists.map(items => items.map(({ text, state }) => `${text} ${state}`))).toEqual([
+    ['Boil water open'],
+    ['Boil water open', 'Make tea open'],
+    ['Boil water done', 'Make tea open'],
+  ])
 })
