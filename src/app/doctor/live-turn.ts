@@ -20,6 +20,8 @@ export interface LiveParts {
 /** All other fields are the same as in a real turn, because the configuration is under test. */
 export const questionTo = (config: Config): Turn => ({
   ...sampleTurn(config),
+  // Nobody is there to answer.
+  askTools: [],
   prompt: 'Reply with the word ready.',
   systemPrompt: 'This is a test. Answer in one short sentence, without tools.',
 })
