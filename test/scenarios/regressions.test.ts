@@ -142,6 +142,9 @@ test('what people wrote is not in the log, even if the CLI repeats it in its err
   writeFileSync(leaky, '#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "cannot handle: $(cat)" >&2\nexit 2\n', {
     mode: 0o755,
   })
+  // It reads all of its input before it says anything, which a CLI that asks could not.
+  mkdirSync(home.configDir, { recursive: true })
+  writeFileSync(join(home.configDir, 'config.json'), '{ "ask_tools": [] }')
   const gateway = await home.start({ BACKEND_CLI_PATH: leaky, BACKEND_WARM: 'false' })
   const client = await connect(gateway.url)
   client.say('1', 'my marmalade')
