@@ -558,6 +558,18 @@ test('a guest’s change to config.json before a kill is not used after the next
   expect(stage.reloads()).toBe(1)
 })
 
+test('a turn that starts is not blamed for what another running turn has written before', async () => {
+  stage = await openStage({ 'config.json': '{}' })
+  const leaveGuest = stage.fileGuard.guardTurn(ofGuest(1))
+  await leaveGuest.ready
+  stage.write('config.json', '{ "agent": { "model": "opus" } }')
+  const leaveOwner = stage.fileGuard.guardTurn(ofOwner(2))
+  await leaveOwner.ready
+  expect(await stage.fileGuard.list(9)).toMatchObject([{ file: 'config.json', events: [1], person: 'eve' }])
+  await leaveOwner()
+  await leaveGuest()
+})
+
 test('what widens power and is written in a running turn is reverted before another turn can load it', async () => {
   stage = await openStage()
   const { fileGuard, write, text, waits } = stage

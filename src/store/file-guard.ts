@@ -91,12 +91,13 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
 
   /** Changes that may stay are accepted immediately, before another turn can start; the rest takes longer. */
   async function handleChanges(which: 'all' | 'power'): Promise<void> {
+    const suspects = which === 'power' ? new Set(present) : present // A turn that starts meanwhile wrote none of it.
     const work = changed().map(({ file, now, actors }) => {
       const before = currentIn(file)
       const by = actorFor(file, before, now, actors)
       const isPower = isConfigFile(file) || widens(file, before, now)
       if (which === 'power' && !isPower) return undefined
-      if (!by.owner || (by !== byHand && isPower)) return inOrder(() => settle(file))
+      if (!by.owner || (by !== byHand && isPower)) return inOrder(() => settle(file, suspects))
       known.set(file, now)
       dealtWith(file)
       return inOrder(() => recordMade(file, before, now, by))
@@ -104,23 +105,23 @@ export function createFileGuard(parts: FileGuardParts): FileGuard {
     await Promise.all(work)
   }
 
-  async function settle(file: string): Promise<void> {
+  async function settle(file: string, suspects = present): Promise<void> {
     try {
       for (let tries = 0; tries < mostTries; tries++) {
         const now = files.look(file)
         if (now.what === 'unreadable') {
-          blame(file, present)
+          blame(file, suspects)
           return trouble(file, now.why)
         }
         const before = currentIn(file)
         if (now.hash === before.hash) break
-        if (await deal(file, before, now, blame(file, present))) break
+        if (await deal(file, before, now, blame(file, suspects))) break
         if (tries === mostTries - 1) return trouble(file, 'keeps changing; its changes could not be recorded yet')
       }
       // If the file was changed again meanwhile, the new suspects must be remembered.
       if (isStill(file, currentIn(file))) dealtWith(file)
     } catch (error) {
-      blame(file, present)
+      blame(file, suspects)
       trouble(file, `was changed, and the change could not be handled yet (${String(error)})`)
     }
   }
