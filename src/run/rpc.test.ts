@@ -1,7 +1,7 @@
 // JSON-RPC with a real process on the other side.
 import { afterEach, expect, test } from 'vitest'
 import { type RunningProcess, startProcess } from './process.ts'
-import { createRpc } from './rpc.ts'
+import { createRpc, later, type RpcParts, type RpcRequest } from './rpc.ts'
 import type { Json } from './stdio.ts'
 
 let children: RunningProcess[] = []
@@ -14,7 +14,7 @@ afterEach(async () => {
 /** `script` is called with each input line, and may `say` any text. */
 function open(
   script: string,
-  parts: { versioned?: boolean; requested?: (method: string, params: Json) => Json | null } = {},
+  parts: { versioned?: boolean; requested?: RpcParts['requested'] } = {},
 ) {
   const body = `
     const say = line => process.stdout.write((typeof line === 'string' ? line : JSON.stringify(line)) + '\\n')
@@ -87,6 +87,29 @@ test('notifications arrive in order; requests are answered or refused', async ()
     ['one', { n: 1 }],
     ['two', {}],
   ])
+})
+
+test('a request may be answered later, while others are answered', async () => {
+  const waiting: RpcRequest[] = []
+  const { rpc } = open(
+    `
+    if (line.method === 'begin') { say({ id: 'slow', method: 'ask' }); say({ id: 'fast', method: 'known' }); globalThis.first = line.id }
+    else if (line.id === 'fast') say({ id: first, result: {} })
+    else if (line.id === 'slow') say({ id: 2, result: line.result ?? { error: line.error } })
+  `,
+    {
+      requested(method, _, request) {
+        if (method === 'known') return {}
+        waiting.push(request)
+        return later
+      },
+    },
+  )
+  expect(await rpc.request('begin', {})).toMatchObject({ ok: true })
+  expect(waiting).toMatchObject([{ id: 'slow' }])
+  const answered = rpc.request('nothing', {})
+  waiting[0]?.reply({ result: { said: 'yes' } })
+  expect(await answered).toEqual({ ok: true, result: { said: 'yes' } })
 })
 
 test.each([true, false])('the version field is optional: %s', async versioned => {

@@ -21,9 +21,18 @@ export interface RpcParts {
   readonly versioned: boolean
   /** A notification from the process. Must not throw. */
   notified(method: string, params: Json): void
-  /** A request from the process: returns the result, or null to refuse. Must not throw. */
-  requested(method: string, params: Json): Json | null
+  /** A request from the process: returns the result, null to refuse, or `later` if it calls `reply` itself. Must not throw. */
+  requested(method: string, params: Json, request: RpcRequest): Json | null | typeof later
 }
+
+export interface RpcRequest {
+  readonly id: unknown
+  /** At any time, once. `error`: as the other side expects it. */
+  reply(answer: { readonly result: Json } | { readonly error: unknown }): void
+}
+
+/** The answer to a request comes later. */
+export const later = Symbol('later')
 
 /** Reads all lines of `child` from now on; nobody else may read them. */
 export function createRpc(child: RunningProcess, { versioned, notified, requested }: RpcParts): Rpc {
@@ -37,7 +46,8 @@ export function createRpc(child: RunningProcess, { versioned, notified, requeste
     const { id, method } = line
     if (typeof method === 'string') {
       if (id === undefined || id === null) return notified(method, object(line.params))
-      const result = requested(method, object(line.params))
+      const result = requested(method, object(line.params), { id, reply: answer => write({ id, ...answer }) })
+      if (result === later) return
       write(result === null ? { id, error: { code: -32601, message: 'not available here' } } : { id, result })
       return
     }

@@ -8,6 +8,13 @@ export function workOf(tool: string, input: Json): Work {
   return known[tool]?.(input) ?? { kind: 'other', input: asJson(input) }
 }
 
+/** A change whose diff the backend reports itself. Lines that only name the file are left out. */
+export const diffWork = (path: string, diff: string): Work => ({
+  kind: 'edit',
+  path: cut(path),
+  diff: cut(diff.replace(/^(?:Index: .*\n)?(?:=+\n)?(?:--- .*\n\+\+\+ .*\n)?/, '').replace(/\n$/, '')),
+})
+
 type Reading = (input: Json) => Work | null
 
 const edit: Reading = input => {

@@ -15,13 +15,24 @@ const reading = ['Read', 'Glob', 'Grep', 'LS']
 const byShell = ['Bash', ...reading, ...changing]
 
 /** Codex can only allow or deny a whole tool, so an entry such as `Bash(git log:*)` allows nothing. */
-const allows = ({ allowedTools }: Turn, names: readonly string[]): boolean =>
-  allowedTools.some(tool => names.includes(tool))
+const allows = (turn: Turn, names: readonly string[]): boolean => offered(turn).some(tool => names.includes(tool))
+
+/** Whether it asks before each command and each change of files. Nothing is asked in plan mode: there it can change nothing. */
+export const isAsking = ({ askTools, permissionMode }: Turn): boolean =>
+  permissionMode !== 'plan' && askTools.some(tool => ['Bash', ...changing].includes(toolName(tool)) || isMcp(tool))
+
+/** Without those that it would use without asking. */
+const offered = (turn: Turn): readonly string[] =>
+  isAsking(turn) ? [...turn.allowedTools, ...turn.askTools.filter(tool => byShell.includes(tool))] : turn.allowedTools
+
+const isMcp = (tool: string) => tool.startsWith('mcp__')
 
 export type Sandbox = 'danger-full-access' | 'workspace-write' | 'read-only'
 
 /** Its shell is free only if Bash is allowed. In a box, the box holds what its own sandbox would. */
 export function sandboxFor(turn: Turn): Sandbox {
+  // What was allowed runs once, as it was shown. In its sandbox it would fail there, and then sometimes run again outside.
+  if (isAsking(turn)) return 'danger-full-access'
   if (turn.permissionMode === 'plan' || !allows(turn, [...changing, 'Bash'])) return 'read-only'
   if (turn.profile?.wall === 'bwrap') return 'danger-full-access'
   const free = turn.permissionMode === 'bypassPermissions' && allows(turn, ['Bash'])
@@ -41,11 +52,14 @@ export function settingsFor(turn: Turn): Settings {
 }
 
 export function ignores(turn: Turn): readonly string[] {
-  const narrowed = turn.allowedTools.filter(tool => tool !== toolName(tool))
+  const unasked = turn.askTools.filter(tool => !byShell.includes(toolName(tool)) && !isMcp(tool))
+  // When it asks, the gateway applies such entries.
+  const narrowed = isAsking(turn) ? [] : turn.allowedTools.filter(tool => tool !== toolName(tool))
   const [writes, edits] = [allows(turn, ['Write']), allows(turn, changing.slice(1))]
   return [
     ...narrowed.map(tool => `codex can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`),
-    ...(allows(turn, byShell) && !allows(turn, ['Bash'])
+    ...unasked.map(tool => `codex cannot ask before it uses ${tool}, so ${tool} in ASK_TOOLS is not available.`),
+    ...(allows(turn, byShell) && !allows(turn, ['Bash']) && !isAsking(turn)
       ? [
           'codex reads files through a shell. As ALLOWED_TOOLS does not contain Bash, it runs in the sandbox of codex and can change no files outside of the workspace.',
         ]
@@ -82,9 +96,19 @@ export function mcpSettings(turn: Turn, secrets: Secrets, dir: string): Settings
   return Object.fromEntries(
     turn.mcpServers.map((server, i) => {
       const own = secrets === 'inline' ? inline(server) : withoutSecrets(server, i, dir)
-      return [`mcp_servers.${server.name}`, { ...own, ...approval }]
+      return [`mcp_servers.${server.name}`, { ...own, ...approval, ...askedOf(server.name, turn) }]
     }),
   )
+}
+
+/** `mcp__server` asks for all of its tools, `mcp__server__tool` for one. */
+function askedOf(server: string, turn: Turn): Settings {
+  if (!isAsking(turn)) return {}
+  const prefix = `mcp__${server}`
+  if (turn.askTools.includes(prefix)) return { default_tools_approval_mode: 'prompt' }
+  const tools = turn.askTools.filter(tool => tool.startsWith(`${prefix}__`)).map(tool => tool.slice(prefix.length + 2))
+  if (tools.length === 0) return {}
+  return { tools: Object.fromEntries(tools.map(tool => [tool, { approval_mode: 'prompt' }])) }
 }
 
 function inline(server: McpServer): Settings {

@@ -2,7 +2,7 @@
 import type { Ended, Turn } from '../../base/agent.ts'
 import type { Answer, Rpc } from '../rpc.ts'
 import { type Json, object, string, strings } from '../stdio.ts'
-import { mcpSettings, sandboxFor, settingsFor } from './codex-settings.ts'
+import { isAsking, mcpSettings, sandboxFor, settingsFor } from './codex-settings.ts'
 import { ofAnswer, type Thread } from './codex-turn.ts'
 
 /** Each loaded thread runs its own MCP servers. */
@@ -88,7 +88,7 @@ export function openThreads(rpc: Rpc) {
 const settingsOf = (turn: Turn): Json => ({
   cwd: turn.workingDir,
   model: turn.model,
-  approvalPolicy: 'never',
+  approvalPolicy: isAsking(turn) ? 'untrusted' : 'never',
   sandbox: sandboxFor(turn),
   baseInstructions: turn.systemPrompt,
   config: { ...settingsFor(turn), ...mcpSettings(turn, 'inline', '') },
@@ -125,6 +125,8 @@ export function createAgents(rpc: Rpc, isActive: (leader: string) => boolean) {
   }
 
   return {
+    /** The thread of the turn that an agent works for; null: this is no agent. */
+    leaderOf: (id: string): string | null => agents.get(id)?.leader ?? null,
     /** True: the notification was about an agent and needs no further handling. */
     notified(method: string, params: Json): boolean {
       const id = string(params.threadId)

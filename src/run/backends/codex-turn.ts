@@ -1,12 +1,14 @@
 // One turn of a thread in Codex's app-server: turns its notifications into events.
 import type { AgentEvent, Ended } from '../../base/agent.ts'
+import { createAsks } from '../asks.ts'
 import { endOf } from '../cli.ts'
 import { silentEnd } from '../diagnosis.ts'
 import { type Answer, createEvents, failed, notCrashed, openAnswer, orAlive, stopped, unasked } from '../events.ts'
 import type { ProcessEnd } from '../process.ts'
-import type { Rpc, Answer as RpcAnswer } from '../rpc.ts'
-import { type Json, number, object, string } from '../stdio.ts'
-import { actionOf, ofError } from './codex-items.ts'
+import type { later, Rpc, Answer as RpcAnswer, RpcRequest } from '../rpc.ts'
+import { type Json, number, object, objects, string } from '../stdio.ts'
+import { askAbout, idsOf, type Wanted } from './codex-asks.ts'
+import { createActions, ofError, planned } from './codex-items.ts'
 
 export interface Thread {
   readonly id: string
@@ -16,12 +18,21 @@ export interface Thread {
 /** Follows one turn of a thread. */
 export function createTurn(thread: Thread, signal: AbortSignal, rpc: Rpc) {
   const threadId = thread.id
-  const read = readTurn(thread)
   let turnId: string | null = null
+  const read = readTurn(thread, async words => {
+    if (turnId === null || events.over()) return false
+    const input = [{ type: 'text', text: words, text_elements: [] }]
+    return (await rpc.request('turn/steer', { threadId, expectedTurnId: turnId, input })).ok
+  })
   /** Notifications that arrived before the id of our turn was known. */
   let early: { readonly about: string; readonly method: string; readonly params: Json }[] = []
   const events = createEvents()
+  const asks = createAsks(events.push)
+  /** How many questions each open request became. */
+  const asked = new Map<string, number>()
   const interrupt = () => {
+    // The turn ends without an answer, and what was asked does not run.
+    asks.close()
     if (!events.over() && turnId !== null) void rpc.request('turn/interrupt', { threadId, turnId })
   }
   /** Only the answer tells which turn is ours: the thread may start a turn by itself. */
@@ -46,6 +57,15 @@ export function createTurn(thread: Thread, signal: AbortSignal, rpc: Rpc) {
         else if (answer.code !== null) events.push([ofAnswer(answer)])
       })
     },
+    requested(wanted: Wanted, params: Json, request: RpcRequest): typeof later {
+      asked.set(`${request.id}`, wanted.uses.length)
+      return askAbout(wanted, params, request, asks, rpc)
+    },
+    /** Codex has an answer, or no longer waits for one. */
+    resolved(request: unknown) {
+      for (const id of idsOf(request, asked.get(`${request}`) ?? 0)) asks.withdraw(id)
+      asked.delete(`${request}`)
+    },
     notified(method: string, params: Json) {
       const about = string(params.turnId) || string(object(params.turn).id)
       if (about === '') return
@@ -57,16 +77,22 @@ export function createTurn(thread: Thread, signal: AbortSignal, rpc: Rpc) {
       try {
         yield* events.all()
       } finally {
+        asks.close()
         signal.removeEventListener('abort', interrupt)
       }
     },
   }
 }
 
-function readTurn(thread: Thread): (method: string, params: Json) => readonly AgentEvent[] {
+type Steer = (words: string) => Promise<boolean>
+
+function readTurn(thread: Thread, steer: Steer): (method: string, params: Json) => readonly AgentEvent[] {
   let { model } = thread
   const answer = openAnswer()
   let current = { id: '', text: '' }
+  const actionOf = createActions()
+  let stored = false
+  let plans = 0
 
   /** `piece`: the new part of this message, given the text sent so far. */
   const textEvent = (id: string, piece: (sent: string) => string): AgentEvent[] => {
@@ -81,7 +107,12 @@ function readTurn(thread: Thread): (method: string, params: Json) => readonly Ag
   const item = (one: Json, began: boolean): AgentEvent[] => {
     // It may think for minutes and report only the start and the end.
     if (one.type === 'reasoning' && began) return [thinking]
-    if (one.type === 'userMessage' && !began) return [{ type: 'stored' }]
+    if (one.type === 'userMessage') {
+      // Later ones are words that were added to the turn.
+      const first = !began && !stored
+      stored ||= !began
+      return first ? [{ type: 'stored' }] : []
+    }
     if (one.type !== 'agentMessage') return [actionOf(one, began) ?? []].flat()
     if (began) return []
     const text = string(one.text)
@@ -92,16 +123,23 @@ function readTurn(thread: Thread): (method: string, params: Json) => readonly Ag
   return (method, params) => {
     switch (method) {
       case 'turn/started':
-        return [{ type: 'started', session: thread.id }]
+        return [
+          { type: 'started', session: thread.id },
+          { type: 'steerable', steer },
+        ]
       case 'item/agentMessage/delta':
         return textEvent(string(params.itemId), () => string(params.delta))
       case 'item/started':
       case 'item/completed':
         return item(object(params.item), method === 'item/started')
-      case 'item/reasoning/summaryPartAdded':
       case 'item/reasoning/summaryTextDelta':
+        return [{ ...thinking, summary: string(params.delta) }]
+      case 'item/reasoning/summaryPartAdded':
+        return [number(params.summaryIndex) > 0 ? { ...thinking, summary: '\n\n' } : thinking]
       case 'item/reasoning/textDelta':
         return [thinking]
+      case 'turn/plan/updated':
+        return planned(`plan-${++plans}`, objects(params.plan))
       case 'model/rerouted':
         model = string(params.toModel) || model
         return []
@@ -115,7 +153,7 @@ function readTurn(thread: Thread): (method: string, params: Json) => readonly Ag
   }
 }
 
-const thinking: AgentEvent = { type: 'thinking', quietly: true }
+const thinking = { type: 'thinking', quietly: true } as const
 
 const usageOf = (total: Json, model: string | null): AgentEvent => ({
   type: 'usage',

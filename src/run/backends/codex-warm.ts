@@ -5,15 +5,17 @@ import type { ProcessEnd, RunningProcess } from '../process.ts'
 import { createRpc, type Rpc } from '../rpc.ts'
 import { type Json, string } from '../stdio.ts'
 import { type Host, type HostContext, leave } from '../warm.ts'
-import { asArguments, keyFrom } from './codex-settings.ts'
+import { createItems, wantedBy } from './codex-asks.ts'
+import { asArguments, isAsking, keyFrom } from './codex-settings.ts'
 import { createAgents, endCommands, openThreads } from './codex-threads.ts'
 import { createTurn, gone, ofEnd } from './codex-turn.ts'
 
 /** How long it may take to start. */
 const patienceMs = 20_000
 
-interface Listener {
+interface Listener extends Pick<ReturnType<typeof createTurn>, 'requested' | 'resolved'> {
   notified(method: string, params: Json): void
+  readonly asking: boolean
   over(how: ProcessEnd): void
 }
 
@@ -28,15 +30,26 @@ export async function openAppServer(host: HostContext, signal: AbortSignal): Pro
     {},
   )
   const listeners = new Map<string, Listener>()
+  const items = createItems()
+  /** Its agents work in threads of their own; what they ask belongs to the turn that started them. */
+  const turnOf = (threadId: unknown) => {
+    const id = string(threadId)
+    return listeners.get(agents.leaderOf(id) ?? id)
+  }
   const rpc = createRpc(child, {
     versioned: false,
     notified(method, params) {
+      items.notified(method, params)
+      if (method === 'serverRequest/resolved') turnOf(params.threadId)?.resolved(params.requestId)
       if (agents.notified(method, params)) return
       if (method === 'thread/closed') threads.closed(string(params.threadId))
       listeners.get(string(params.threadId))?.notified(method, params)
     },
-    // There is nobody to ask.
-    requested: () => null,
+    requested(method, params, request) {
+      const turn = turnOf(params.threadId)
+      const wanted = turn?.asking ? wantedBy(method, params, items.get) : null
+      return turn && wanted ? turn.requested(wanted, params, request) : null
+    },
   })
   const threads = openThreads(rpc)
   const agents = createAgents(rpc, leader => listeners.has(leader))
@@ -59,7 +72,7 @@ export async function openAppServer(host: HostContext, signal: AbortSignal): Pro
     }
     const { id } = thread
     const running = createTurn(thread, signal, rpc)
-    listeners.set(id, running)
+    listeners.set(id, { ...running, asking: isAsking(turn) })
     if (ended) running.over(ended)
     try {
       running.begin(turn.prompt)

@@ -3,11 +3,12 @@ import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
 import { type Dialect, type Reader, systemPromptIn } from '../cli.ts'
 import { openAnswer } from '../events.ts'
 import { codexServices } from '../network/services.ts'
-import { type Json, number, object, readJsonLines, string } from '../stdio.ts'
-import { actionOf, ofError } from './codex-items.ts'
+import { type Json, number, object, objects, readJsonLines, string } from '../stdio.ts'
+import { createActions, ofError, planned } from './codex-items.ts'
 import {
   asArguments,
   ignores,
+  isAsking,
   keyFrom,
   mcpFiles,
   mcpSettings,
@@ -57,6 +58,8 @@ export const codex: Dialect = {
     services: codexServices,
     naming: ['.codex/config.toml'],
   },
+  // `codex exec` cannot ask.
+  hosted: isAsking,
   warm: {
     serves: 'all-sessions',
     // A running process accepts all options of a turn.
@@ -69,6 +72,8 @@ function readEvents(turn: Turn): Reader {
   const answer = openAnswer()
   let begun = false
   let stored = false
+  const actionOf = createActions()
+  let plans = 0
 
   /** Anything after the start of the turn means that codex has stored the prompt. */
   const noteStored = (): AgentEvent[] => {
@@ -85,7 +90,9 @@ function readEvents(turn: Turn): Reader {
       answer.add(text)
       return [{ type: 'text', delta }]
     }
-    const action = actionOf(one, line.type === 'item.started')
+    if (one.type === 'todo_list')
+      return line.type === 'item.completed' ? [] : [...planned(`plan-${++plans}`, objects(one.items))]
+    const action = line.type === 'item.updated' ? null : actionOf(one, line.type === 'item.started')
     return action ? [action] : []
   }
 
@@ -101,6 +108,7 @@ function readEvents(turn: Turn): Reader {
       case 'error':
         return noteStored()
       case 'item.started':
+      case 'item.updated':
       case 'item.completed':
         return [...noteStored(), ...item(line)]
       case 'turn.completed':
