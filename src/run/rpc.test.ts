@@ -12,10 +12,7 @@ afterEach(async () => {
 })
 
 /** `script` is called with each input line, and may `say` any text. */
-function open(
-  script: string,
-  parts: { versioned?: boolean; requested?: RpcParts['requested'] } = {},
-) {
+function open(script: string, parts: { versioned?: boolean; requested?: RpcParts['requested'] } = {}) {
   const body = `
     const say = line => process.stdout.write((typeof line === 'string' ? line : JSON.stringify(line)) + '\\n')
     require('node:readline').createInterface({ input: process.stdin }).on('line', text => {

@@ -22,7 +22,7 @@ function unquoted(word: string): string | null {
 }
 
 const file = String.raw`[\w./@%+,-]+`
-const options = String.raw`(?: -[a-yA-Y0-9]+)*`
+const options = '(?: -[a-yA-Y0-9]+)*'
 /** Nothing here can be more than it seems: no quotes, variables, wildcards, redirections or second commands. */
 const readers = [
   new RegExp(`^(?:cat|head|tail|wc|nl|ls|stat)${options} (?!-)(?<path>${file})$`),

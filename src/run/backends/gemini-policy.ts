@@ -29,11 +29,19 @@ const withoutAsking: Readonly<Record<Turn['permissionMode'], ReadonlyMap<string,
   bypassPermissions: new Map([...looking, ...editing, ...others]),
 }
 
+/** Whether it asks. Nothing is asked in plan mode: there it can change nothing. */
+export const isAsking = ({ askTools, permissionMode }: Turn): boolean =>
+  permissionMode !== 'plan' && askTools.some(tool => asked(tool).length > 0)
+
 /** A file for `--admin-policy`: it takes precedence over all other rules, and denies everything it does not name. */
-export function policyFor({ allowedTools, permissionMode, mcpServers }: Turn): string {
+export function policyFor(turn: Turn): string {
+  const { allowedTools, permissionMode, mcpServers, askTools } = turn
+  const asks = isAsking(turn)
   const everything = permissionMode === 'bypassPermissions'
-  const whole = allowedTools.flatMap(tool => withoutAsking[permissionMode].get(tool) ?? [])
-  const commands = everything && !allowedTools.includes('Bash') ? allowedTools.flatMap(commandOf) : []
+  // When it asks, what has to be asked for is in `askTools`, and everything in `allowedTools` is allowed.
+  const mode = asks ? 'bypassPermissions' : permissionMode
+  const whole = allowedTools.flatMap(tool => withoutAsking[mode].get(tool) ?? [])
+  const commands = mode === 'bypassPermissions' && !allowedTools.includes('Bash') ? allowedTools.flatMap(commandOf) : []
   // The gateway checks the calls of its own tools itself.
   const own = mcpServers.filter(({ name }) => name === ownServer).map(({ name }) => ({ mcpName: name }))
   const named = permissionMode === 'plan' ? [] : allowedTools.flatMap(serverOf)
@@ -46,16 +54,41 @@ export function policyFor({ allowedTools, permissionMode, mcpServers }: Turn): s
     ...servers.map(server => allow({ toolName: '*', ...server })),
     // A rule for all tools of a server matches when they are offered, but not when they run: then each is matched by its full name.
     ...own.map(({ mcpName }) => allow({ toolName: ownTools.map(tool => `mcp_${mcpName}_${tool}`) })),
+    ...(asks
+      ? askTools.flatMap(asked).map(conditions => rule({ ...conditions, decision: 'ask_user', priority: 960 }))
+      : []),
   ].join('\n')
 }
 
+/**
+ * The gateway decides what exactly it asks people, so an entry such as `Bash(rm:*)` asks for the whole tool. With a pattern for its
+ * arguments, gemini also asks for commands that it knows to be harmless.
+ */
+function asked(tool: string): readonly Rule[] {
+  const [, server, name] = /^mcp__(.+?)(?:__(.+))?$/.exec(tool) ?? []
+  if (server !== undefined)
+    return name === undefined
+      ? [{ toolName: '*', mcpName: server }, { toolName: `mcp_${server}_*` }]
+      : [{ toolName: name, mcpName: server }, { toolName: `mcp_${server}_${name}` }]
+  const names = withoutAsking.bypassPermissions.get(toolName(tool)) ?? []
+  return names.length === 0 ? [] : [{ toolName: names, argsPattern: '.' }]
+}
+
 /** Entries that have no effect, because they allow only part of a tool. */
-export const narrowed = ({ allowedTools }: Turn): readonly string[] =>
-  allowedTools.filter(
+export const narrowed = (turn: Turn): readonly string[] =>
+  turn.allowedTools.filter(
     tool => commandOf(tool).length === 0 && withoutAsking.bypassPermissions.has(toolName(tool)) && tool.includes('('),
   )
 
 const mcpResources = ['read_mcp_resource', 'list_mcp_resources']
+
+/** The name in ALLOWED_TOOLS for one of its tools; its own name if there is none. `servers`: names of MCP servers. */
+export function toolFor(name: string, servers: readonly string[]): string {
+  const found = [...withoutAsking.bypassPermissions].find(([, names]) => names.includes(name))?.[0]
+  if (found !== undefined) return found
+  const server = servers.filter(one => name.startsWith(`mcp_${one}_`)).sort((a, b) => b.length - a.length)[0]
+  return server === undefined ? name : `mcp__${server}__${name.slice(`mcp_${server}_`.length)}`
+}
 
 type Rule = Readonly<Record<string, string | number | readonly string[]>>
 

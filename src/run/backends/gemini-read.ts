@@ -1,11 +1,13 @@
 // Reads the output of gemini: the lines of stream-json, and what they share with ACP.
-import type { AgentEvent, Ended } from '../../base/agent.ts'
+import type { AgentEvent, Ended, Turn } from '../../base/agent.ts'
 import type { Reader } from '../cli.ts'
 import { failure, statusIn } from '../diagnosis.ts'
 import { openAnswer } from '../events.ts'
 import type { ProcessEnd } from '../process.ts'
 import { type Json, number, object, readJsonLines, string } from '../stdio.ts'
+import { boundedOutput, workOf } from '../tool-work.ts'
 import { toolLabel } from '../tools.ts'
+import { toolFor } from './gemini-policy.ts'
 
 /** The text of a turn, in parts with tools between them. */
 export function openSpeech() {
@@ -52,7 +54,8 @@ function endOf({ code, stderr }: ProcessEnd): Ended | null {
   return code === exits.input && /no previous sessions found/i.test(stderr) ? failed(detail) : null
 }
 
-export function readStream(): Reader {
+export function readStream({ mcpServers }: Turn): Reader {
+  const servers = mcpServers.map(({ name }) => name)
   const speech = openSpeech()
   const labels = new Map<string, string>()
 
@@ -66,12 +69,16 @@ export function readStream(): Reader {
       case 'tool_use': {
         const label = toolLabel(string(line.tool_name), object(line.parameters))
         labels.set(id, label)
-        return [{ type: 'action', id, label, phase: 'started' }]
+        const tool = toolFor(string(line.tool_name), servers)
+        const use = { tool, work: workOf(tool, object(line.parameters)) }
+        return [{ type: 'action', id, label, phase: 'started', use }]
       }
       case 'tool_result': {
         speech.acted()
         const phase = line.status === 'error' ? 'failed' : 'ended'
-        return [{ type: 'action', id, label: labels.get(id) ?? 'tool', phase }]
+        const output = string(line.output) || string(object(line.error).message)
+        const result = output === '' ? {} : { result: { output: boundedOutput(output), exit: null } }
+        return [{ type: 'action', id, label: labels.get(id) ?? 'tool', phase, ...result }]
       }
       case 'result': {
         const stats = object(line.stats)

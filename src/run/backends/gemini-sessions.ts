@@ -11,6 +11,7 @@ import type { Answer, Rpc } from '../rpc.ts'
 import { type Json, string } from '../stdio.ts'
 import type { HostContext } from '../warm.ts'
 import { acpServer } from './gemini-mcp.ts'
+import { isAsking } from './gemini-policy.ts'
 import { ofRefusal } from './gemini-turn.ts'
 
 export interface Prompts {
@@ -75,8 +76,8 @@ export function openSessions(
   }
 
   /** A session reads its system prompt again when its mode changes. */
-  async function updateSystemPrompt(sessionId: string, { permissionMode }: Turn): Promise<Answer> {
-    const mode = modes[permissionMode]
+  async function updateSystemPrompt(sessionId: string, turn: Turn): Promise<Answer> {
+    const mode = modes[isAsking(turn) ? 'default' : turn.permissionMode]
     await rpc.request('session/set_mode', { sessionId, modeId: mode === 'default' ? 'autoEdit' : 'default' })
     return rpc.request('session/set_mode', { sessionId, modeId: mode })
   }

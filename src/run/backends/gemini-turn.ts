@@ -6,11 +6,16 @@ import { notCrashed, stopped } from '../events.ts'
 import type { ProcessEnd } from '../process.ts'
 import type { Answer } from '../rpc.ts'
 import { type Json, object, objects, string } from '../stdio.ts'
+import { resultIn, useOf } from './gemini-asks.ts'
 import { failed, openSpeech, used } from './gemini-read.ts'
 
-export function readTurn(session: string) {
+/** `servers`: the names of its MCP servers. */
+export function readTurn(session: string, servers: readonly string[] = []) {
   const speech = openSpeech()
   const labels = new Map<string, string>()
+  const acting = new Set<string>()
+  /** Actions whose use was told. */
+  const told = new Set<string>()
   let begun = false
 
   const withStarted = (events: readonly AgentEvent[]): readonly AgentEvent[] => {
@@ -21,23 +26,43 @@ export function readTurn(session: string) {
 
   const acted = (update: Json): readonly AgentEvent[] => {
     const id = string(update.toolCallId)
-    const label = labels.get(id) ?? labelOf(update)
-    // A refused tool call has only an end.
-    const began: AgentEvent[] = labels.has(id) ? [] : [{ type: 'action', id, label, phase: 'started' }]
-    labels.set(id, label)
-    if (update.status !== 'completed' && update.status !== 'failed') return began
+    const label = note(update)
+    const over = update.status === 'completed' || update.status === 'failed'
+    const use = told.has(id) || update.status === 'failed' ? null : useOf(update, servers)
+    if (use) told.add(id)
+    const shown = use ? { use } : {}
+    // A tool that was asked for, or refused, has only an end.
+    const began: AgentEvent[] = acting.has(id) ? [] : [{ type: 'action', id, label, phase: 'started', ...shown }]
+    acting.add(id)
+    if (!over) return began
     speech.acted()
-    return [...began, { type: 'action', id, label, phase: update.status === 'failed' ? 'failed' : 'ended' }]
+    const result = resultIn(update)
+    const phase = update.status === 'failed' ? 'failed' : 'ended'
+    const late = began.length === 0 ? shown : {}
+    return [...began, { type: 'action', id, label, phase, ...late, ...(result ? { result } : {}) }]
+  }
+
+  /** The label of a call; only its first mention has one. */
+  const note = (call: Json): string => {
+    const id = string(call.toolCallId)
+    const label = labels.get(id) ?? labelOf(call)
+    labels.set(id, label)
+    return label
   }
 
   return {
     begun: () => begun,
+    /** A call that is asked for. `allowed`: it begins now; gemini reports only its end. */
+    asked: (call: Json) => void note(call),
+    allowed: (call: Json): readonly AgentEvent[] => withStarted(acted({ ...call, status: 'in_progress' })),
     update(update: Json): readonly AgentEvent[] {
       switch (update.sessionUpdate) {
         case 'agent_message_chunk':
           return withStarted(speech.add(string(object(update.content).text)))
         case 'agent_thought_chunk':
-          return withStarted([{ type: 'thinking', quietly: false }])
+          return withStarted([
+            { type: 'thinking', quietly: false, summary: `${string(object(update.content).text)}\n\n` },
+          ])
         case 'tool_call':
         case 'tool_call_update':
           return withStarted(acted(update))

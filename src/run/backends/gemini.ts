@@ -6,13 +6,14 @@ import type { Dialect } from '../cli.ts'
 import { geminiServices } from '../network/services.ts'
 import { object, parseLine, withoutCommands, withoutReferences } from '../stdio.ts'
 import { settingOf } from './gemini-mcp.ts'
-import { narrowed, policyFor } from './gemini-policy.ts'
+import { isAsking, narrowed, policyFor } from './gemini-policy.ts'
 import { readStream } from './gemini-read.ts'
 
 const approvals = { bypassPermissions: 'yolo', acceptEdits: 'auto_edit', plan: 'plan', default: 'default' } as const
 const files = {
   system: 'gemini-system.md',
   policy: 'gemini-policy.toml',
+  askingPolicy: 'gemini-asking-policy.toml',
   defaults: 'gemini-defaults.json',
   warmDefaults: 'gemini-warm-defaults.json',
 }
@@ -34,7 +35,8 @@ export const gemini: Dialect = {
   },
   files: turn => ({
     [files.system]: systemPromptOf(turn),
-    [files.policy]: policyFor(turn),
+    [files.policy]: policyFor({ ...turn, askTools: [] }),
+    ...(isAsking(turn) ? { [files.askingPolicy]: policyFor(turn) } : {}),
     [files.defaults]: JSON.stringify({ ...defaults, mcpServers: Object.fromEntries(turn.mcpServers.map(settingOf)) }),
     [files.warmDefaults]: JSON.stringify(defaults),
   }),
@@ -50,6 +52,9 @@ export const gemini: Dialect = {
     ...narrowed(turn).map(
       tool => `gemini can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`,
     ),
+    ...turn.askTools
+      .filter(tool => !isAsking({ ...turn, permissionMode: 'default', askTools: [tool] }))
+      .map(tool => `gemini has no tool ${tool}, so ${tool} in ASK_TOOLS has no effect.`),
   ],
   confined: {
     logins: [
@@ -63,8 +68,9 @@ export const gemini: Dialect = {
     services: geminiServices,
   },
   // There is no flag for MCP servers, and gemini accepts settings only from certain folders. Over ACP it accepts MCP servers.
-  hosted: ({ mcpServers, workingDir }, inherited) =>
-    mcpServers.length > 0 && (hasDefaults(inherited) || !readsDefaultsIn(workingDir)),
+  // Only there it asks, too.
+  hosted: (turn, inherited) =>
+    isAsking(turn) || (turn.mcpServers.length > 0 && (hasDefaults(inherited) || !readsDefaultsIn(turn.workingDir))),
   warm: {
     serves: 'all-sessions',
     // Each session has its own MCP servers; the policy uses only their names.
@@ -93,7 +99,9 @@ function onlyLogin(text: string): string {
 }
 
 const optionsFor = (turn: Turn, dir: string): readonly string[] => [
-  ...['--approval-mode', approvals[turn.permissionMode], '--admin-policy', join(dir, files.policy)],
+  ...(isAsking(turn)
+    ? ['--approval-mode', approvals.default, '--admin-policy', join(dir, files.askingPolicy)]
+    : ['--approval-mode', approvals[turn.permissionMode], '--admin-policy', join(dir, files.policy)]),
   ...(turn.model ? ['-m', turn.model] : []),
 ]
 

@@ -4,8 +4,10 @@ import type { Reader } from '../cli.ts'
 import { failure, silentEnd, statusIn } from '../diagnosis.ts'
 import { answered, openAnswer } from '../events.ts'
 import { type Json, number, object, objects, readJsonLines, string } from '../stdio.ts'
+import { boundedOutput, workOf } from '../tool-work.ts'
 import { toolLabel } from '../tools.ts'
 import type { Reply } from './opencode-http.ts'
+import { toolFor } from './opencode-rules.ts'
 
 /** The lines of one run. */
 export function readRun(turn: Turn): Reader {
@@ -13,6 +15,7 @@ export function readRun(turn: Turn): Reader {
   const answer = openAnswer()
   let failed: Ended | null = null
   const steps = countSteps()
+  const servers = turn.mcpServers.map(({ name }) => name)
 
   const started = (id: string): AgentEvent[] => {
     if (id === '' || id === session) return []
@@ -34,8 +37,12 @@ export function readRun(turn: Turn): Reader {
         }
         case 'tool_use': {
           // It reports a tool only when the tool has ended.
-          const { id, label, phase } = actionOf(part)
-          return [...events, { type: 'action', id, label, phase: 'started' }, { type: 'action', id, label, phase }]
+          const { id, label, phase, use, result } = actionOf(part, servers)
+          return [
+            ...events,
+            { type: 'action', id, label, phase: 'started', use },
+            { type: 'action', id, label, phase, ...result },
+          ]
         }
         case 'step_finish':
           return [...events, ...steps.count(part, turn.model)]
@@ -59,6 +66,8 @@ export interface TurnReader {
   isComplete(message: string): boolean
   /** The whole text: the parts in the reply as they are there, the others as they were streamed. */
   answer(reply: readonly Json[]): Ended
+  /** Words added to the turn. Resolves when an answer to them begins. */
+  expect(words: string): Promise<true>
   /** The error it reported before or without an answer. */
   failed(): Ended | null
   /** The end of the turn if the server is gone. */
@@ -66,7 +75,7 @@ export interface TurnReader {
 }
 
 /** Reads the events of one turn, which starts with `prompt`. Answers to anything else are ignored. */
-export function readTurn(prompt: string): TurnReader {
+export function readTurn(prompt: string, servers: readonly string[] = []): TurnReader {
   /** The message with the prompt, and those that opencode adds itself, for example after it has compacted a long session. */
   const prompts = new Set<string>()
   /** The message with the prompt. Ids of messages ascend, so smaller ones are of earlier turns, of which news may still come. */
@@ -83,6 +92,8 @@ export function readTurn(prompt: string): TurnReader {
   let failed: Ended | null = null
   let understood = false
   let last = ''
+  /** Words that were added to the turn, and then the message they are in. */
+  const added: { readonly words: string; message: string | null; readonly answered: () => void }[] = []
 
   /** Messages that do not name what they answer count as ours. */
   const isOurs = ({ parentID }: Json) => typeof parentID !== 'string' || prompts.has(parentID)
@@ -90,6 +101,7 @@ export function readTurn(prompt: string): TurnReader {
   const messageUpdated = (info: Json): AgentEvent[] => {
     if (info.role === 'user' && asked !== null && string(info.id) > asked && !finished) prompts.add(string(info.id))
     if (info.role !== 'assistant' || !isOurs(info)) return []
+    for (const { message, answered } of added) if (message === info.parentID) answered()
     finished ||= !['', 'tool-calls', 'unknown'].includes(string(info.finish))
     messages.set(string(info.id), object(info.time).completed ? 'complete' : 'begun')
     if (info.summary === true) summaries.add(string(info.id))
@@ -107,12 +119,12 @@ export function readTurn(prompt: string): TurnReader {
   }
 
   const acted = (part: Json): AgentEvent[] => {
-    const { id, label, phase } = actionOf(part)
+    const { id, label, phase, use, result } = actionOf(part, servers)
     const known = actions.get(id)
     if (known === 'over' || (phase === 'started' && known)) return []
     actions.set(id, phase === 'started' ? 'started' : 'over')
-    const begin: AgentEvent = { type: 'action', id, label, phase: 'started' }
-    return phase === 'started' ? [begin] : [...(known ? [] : [begin]), { type: 'action', id, label, phase }]
+    const begin: AgentEvent = { type: 'action', id, label, phase: 'started', use }
+    return phase === 'started' ? [begin] : [...(known ? [] : [begin]), { type: 'action', id, label, phase, ...result }]
   }
 
   const partUpdated = (part: Json): AgentEvent[] => {
@@ -120,6 +132,12 @@ export function readTurn(prompt: string): TurnReader {
       asked = string(part.messageID)
       prompts.add(asked)
       return [{ type: 'stored' }]
+    }
+    const words = added.find(one => one.message === null && one.words === part.text && part.type === 'text')
+    if (words && !messages.has(string(part.messageID))) {
+      words.message = string(part.messageID)
+      prompts.add(words.message)
+      return []
     }
     if (!messages.has(string(part.messageID))) return []
     const id = string(part.id)
@@ -154,7 +172,7 @@ export function readTurn(prompt: string): TurnReader {
           return partUpdated(object(about.part))
         case 'message.part.delta': {
           // Thoughts come the same way, but from parts that are not text.
-          if (thoughts.has(string(about.partID))) return [thinking]
+          if (thoughts.has(string(about.partID))) return [{ ...thinking, summary: string(about.delta) }]
           const known = about.field === 'text' && parts.has(string(about.partID))
           return known ? speak(string(about.partID), string(about.delta)) : []
         }
@@ -170,13 +188,14 @@ export function readTurn(prompt: string): TurnReader {
       for (const { type, id, text } of reply) if (type === 'text') parts.set(string(id), string(text))
       return answered([...parts.values()].filter(text => text.trim() !== ''))
     },
+    expect: words => new Promise(resolve => added.push({ words, message: null, answered: () => resolve(true) })),
     failed: () => failed,
     end: how => failed ?? silentEnd(how, understood),
   }
 }
 
 /** Some models report only the start and the end of their thinking. */
-const thinking: AgentEvent = { type: 'thinking', quietly: true }
+const thinking = { type: 'thinking', quietly: true } as const
 
 /** Whether all events of the replied message have arrived. */
 export const isWhole = ({ status, body }: Reply, reader: TurnReader): boolean =>
@@ -222,10 +241,20 @@ function countSteps() {
   }
 }
 
-function actionOf(part: Json) {
-  const { status, input } = object(part.state)
+function actionOf(part: Json, servers: readonly string[]) {
+  const { status, input, output, error, metadata } = object(part.state)
   const phase = status === 'completed' ? 'ended' : status === 'error' ? 'failed' : 'started'
-  return { id: string(part.callID), label: toolLabel(string(part.tool), object(input)), phase } as const
+  const tool = toolFor(string(part.tool), servers)
+  const text = string(output) || string(error)
+  const { exit } = object(metadata)
+  return {
+    id: string(part.callID),
+    label: toolLabel(string(part.tool), object(input)),
+    phase,
+    use: { tool, work: workOf(tool, object(input)) },
+    result:
+      text === '' ? {} : { result: { output: boundedOutput(text), exit: typeof exit === 'number' ? exit : null } },
+  } as const
 }
 
 /** An error reported by opencode. */

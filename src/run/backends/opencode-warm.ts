@@ -7,7 +7,9 @@ import { orAlive } from '../events.ts'
 import type { ProcessEnd, RunningProcess } from '../process.ts'
 import { type Json, number, object, string } from '../stdio.ts'
 import type { Host } from '../warm.ts'
+import { createFamily, isAboutAsking, openAsks, type TurnAsks } from './opencode-asks.ts'
 import { createLoopback, type Loopback, type Reply } from './opencode-http.ts'
+import { createMailbox, type Incoming, type Mailbox } from './opencode-mail.ts'
 import { endOfReply, isWhole, readTurn, type TurnReader, unreadable } from './opencode-read.ts'
 import { createOwnServers, type OwnServers } from './opencode-servers.ts'
 
@@ -16,20 +18,10 @@ export interface ServerParts {
   readonly password: string
   /** The message of a turn, with its prompt and options. */
   promptFor(turn: Turn): Json
-  /** The answer to its permission requests, because there is nobody to ask. */
-  readonly permission: 'once' | 'reject'
+  /** The answer to its permission requests if there is nobody to ask. */
+  readonly permission: 'once' | 'reject' | 'ask'
   readonly title: string
 }
-
-/** What a turn waits for. */
-type Incoming =
-  | { readonly type: 'event'; readonly event: Json }
-  | { readonly type: 'reply'; readonly reply: Reply }
-  | { readonly type: 'broken'; readonly error: unknown }
-  /** The reply is there, but the rest of the events does not arrive. */
-  | { readonly type: 'late' }
-  /** It waits too long before its next request to the model. */
-  | { readonly type: 'waited'; readonly until: number; readonly message: string }
 
 /** How long the gateway waits in each case. */
 export const usualPatience = {
@@ -53,7 +45,11 @@ export async function openServer(
     if (signal.aborted) giveUp()
     const loopback = createLoopback(await addressOf(child), parts.user, parts.password, child.dial)
     const directory = string((await loopback.call('GET', '/path')).body.directory)
-    const stream = await loopback.listen('/event', event => dispatch(event, turns, loopback, parts.permission))
+    const family = createFamily()
+    const stream = await loopback.listen('/event', event => {
+      family.notice(event)
+      dispatch(event, turns, loopback, parts.permission, family.rootOf)
+    })
     // Without its event stream it is useless.
     void stream.closed.then(() => endOfServer(child, patience.leaveMs))
     // Loads what the first turn would otherwise wait for.
@@ -111,12 +107,17 @@ function dispatch(
   turns: ReadonlyMap<string, Mailbox>,
   loopback: Loopback,
   permission: ServerParts['permission'],
+  rootOf: (session: string) => string,
 ): void {
   const about = object(event.properties)
   const answer = (path: string, body: Json) => loopback.call('POST', path, body).catch(() => undefined)
   // Includes helper agents of our sessions: nobody else uses this server.
-  if (event.type === 'permission.asked') void answer(`/permission/${string(about.id)}/reply`, { reply: permission })
-  if (event.type === 'question.asked') void answer(`/question/${string(about.id)}/reject`, {})
+  const session = string(about.sessionID) || string(object(about.part).sessionID)
+  const asker = permission === 'ask' ? turns.get(rootOf(session)) : undefined
+  const reply = permission === 'once' ? 'once' : 'reject'
+  if (asker && isAboutAsking(event)) asker.put({ type: 'asking', event })
+  else if (event.type === 'permission.asked') void answer(`/permission/${string(about.id)}/reply`, { reply })
+  else if (event.type === 'question.asked') void answer(`/question/${string(about.id)}/reject`, {})
   turns.get(string(about.sessionID))?.put({ type: 'event', event })
 }
 
@@ -132,7 +133,10 @@ interface Server extends ServerParts {
 
 async function* runTurn(server: Server, turn: Turn, signal: AbortSignal): AsyncGenerator<AgentEvent> {
   const { child } = server
-  const reader = readTurn(turn.prompt)
+  const reader = readTurn(
+    turn.prompt,
+    turn.mcpServers.map(({ name }) => name),
+  )
   child.startCounting()
   const { fields, trouble, leave } = await server.servers.enter(turn)
   try {
@@ -144,7 +148,17 @@ async function* runTurn(server: Server, turn: Turn, signal: AbortSignal): AsyncG
     yield { type: 'started', session }
     if (trouble !== null) yield { type: 'trouble', why: trouble }
     if (signal.aborted) yield aborted
-    else yield* follow(server, { ...server.promptFor(turn), ...fields }, session, reader, signal)
+    else {
+      const asks = openAsks(
+        server.loopback,
+        turn.mcpServers.map(({ name }) => name),
+      )
+      try {
+        yield* follow(server, { ...server.promptFor(turn), ...fields }, session, reader, asks, signal)
+      } finally {
+        asks.close()
+      }
+    }
   } catch {
     // A loopback connection breaks only if the server is exiting or can no longer be trusted.
     yield endOf(await endOfServer(child, server.patience.leaveMs), { line: () => [], end: reader.end })
@@ -174,10 +188,12 @@ async function* follow(
   prompt: Json,
   session: string,
   reader: TurnReader,
+  asks: TurnAsks,
   signal: AbortSignal,
 ): AsyncGenerator<AgentEvent> {
   const { patience } = server
   const sent = sendPrompt(server, session, prompt)
+  yield { type: 'steerable', steer: words => sent.add(words, reader) }
   signal.addEventListener('abort', sent.interrupt, { once: true })
   let reply: Reply | null = null
   let gaveUp: Ended | null = null
@@ -188,6 +204,9 @@ async function* follow(
         case 'event':
           yield* orAlive(reader.read(mail.event))
           if (!reply) gaveUp ??= retriesTooLong(mail.event, sent, patience)
+          break
+        case 'asking':
+          yield* asks.take(mail.event)
           break
         case 'waited':
           gaveUp ??= overloaded(mail.message, mail.until)
@@ -208,6 +227,7 @@ async function* follow(
       if (reply && (mail.type === 'late' || sent.isInterrupted() || isWhole(reply, reader))) break
     }
     await sent.quiet()
+    await sent.dropAdded()
     yield gaveUp ?? endOfReply(reply, reader)
   } finally {
     signal.removeEventListener('abort', sent.interrupt)
@@ -242,9 +262,31 @@ function sendPrompt({ loopback, turns, patience }: Server, session: string, prom
   const interrupt = () => {
     breaking ??= insist()
   }
+  const closed = Promise.withResolvers<false>()
+  let adding = 0
+
+  /** Its loop continues as long as there is a message that it has not answered. */
+  async function add(words: string, reader: TurnReader): Promise<boolean> {
+    if (over || breaking) return false
+    const begun = reader.expect(words)
+    const more = { ...prompt, parts: [{ type: 'text', text: words }] }
+    const { status } = await loopback
+      .call('POST', `/session/${session}/prompt_async`, more)
+      .catch(() => ({ status: 0 }))
+    if (status < 200 || status >= 300) return false
+    adding++
+    const reached = await Promise.race([begun, closed.promise])
+    adding--
+    return reached
+  }
   return {
     next: queue.next,
     interrupt,
+    add,
+    /** Words that came too late began a turn of their own, which nobody would read. */
+    async dropAdded() {
+      if (adding > 0) await loopback.call('POST', `/session/${session}/abort`).catch(() => undefined)
+    },
     isInterrupted: () => breaking !== null,
     /** Resolves when no abort request is in flight that could hit the next turn. */
     quiet: async () => breaking,
@@ -255,6 +297,7 @@ function sendPrompt({ loopback, turns, patience }: Server, session: string, prom
     },
     forget: () => clearTimeout(reminder),
     close() {
+      closed.resolve(false)
       clearTimeout(reminder)
       turns.delete(session)
       // Nobody reads the result, so it need not continue.
@@ -285,29 +328,3 @@ function overloaded(message: string, until = 0): Ended {
 }
 
 const aborted: Ended = { type: 'ended', ok: false, why: 'stopped', detail: 'stopped before it began' }
-
-interface Mailbox {
-  put(mail: Incoming): void
-  next(): Promise<Incoming>
-}
-
-function createMailbox(): Mailbox {
-  const waiting: Incoming[] = []
-  let wake: (() => void) | null = null
-  return {
-    put(mail) {
-      waiting.push(mail)
-      wake?.()
-      wake = null
-    },
-    async next() {
-      for (;;) {
-        const first = waiting.shift()
-        if (first) return first
-        await new Promise<void>(resolve => {
-          wake = resolve
-        })
-      }
-    },
-  }
-}

@@ -7,9 +7,10 @@ import type { AgentEvent, Turn } from '../../base/agent.ts'
 import type { ProcessEnd, RunningProcess } from '../process.ts'
 import { type Json, parseLine } from '../stdio.ts'
 import { turnWith } from '../turn.fixture.ts'
-import { opencode, rulesFor } from './opencode.ts'
+import { opencode } from './opencode.ts'
 import { readStream } from './opencode-http.ts'
 import { endOfReply, failureOf, readTurn } from './opencode-read.ts'
+import { rulesFor } from './opencode-rules.ts'
 import { openServer, usualPatience } from './opencode-warm.ts'
 
 const everything = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch', 'Bash', 'Task']

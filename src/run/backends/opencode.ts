@@ -7,8 +7,8 @@ import { type Dialect, systemPromptIn } from '../cli.ts'
 import { inwardPort } from '../network/proxy.ts'
 import { providerServices } from '../network/services.ts'
 import { type Json, object, parseLine } from '../stdio.ts'
-import { toolName } from '../tools.ts'
 import { readRun } from './opencode-read.ts'
+import { ignores, isAsking, rulesFor } from './opencode-rules.ts'
 import { ownTools, withoutOwn } from './opencode-servers.ts'
 
 const title = 'Aetheel'
@@ -78,11 +78,14 @@ export const opencode: Dialect = {
     read: lines => lines.map(line => line.trim()).filter(line => /^[^\s/]+\/\S+$/.test(line)),
     takes: (model, list) => list.includes(modelOf(model)),
   },
+  // `opencode run` cannot ask.
+  hosted: isAsking,
   warm: {
     serves: 'all-sessions',
-    fixed: ({ allowedTools, permissionMode, maxTurns, workingDir, profile, ...turn }) => ({
+    fixed: ({ allowedTools, askTools, permissionMode, maxTurns, workingDir, profile, ...turn }) => ({
       profile,
       allowedTools,
+      askTools,
       permissionMode,
       mcpServers: withoutOwn(turn).mcpServers,
       maxTurns,
@@ -98,7 +101,7 @@ export const opencode: Dialect = {
         OPENCODE_SERVER_USERNAME: user,
         OPENCODE_SERVER_PASSWORD: password,
       })
-      const permission = turn.permissionMode === 'bypassPermissions' ? 'once' : 'reject'
+      const permission = isAsking(turn) ? 'ask' : turn.permissionMode === 'bypassPermissions' ? 'once' : 'reject'
       const { openServer } = await import('./opencode-warm.ts')
       return openServer(child, { user, password, promptFor, permission, title }, signal)
     },
@@ -149,77 +152,25 @@ function agentsFor(turn: Turn, prompt: string): Json {
   const whole = Object.keys(rules).length === 0
   // Its helper agents have their own rules. Only these two are allowed, and with our rules.
   const helpers = ['general', 'explore']
-  const task = { '*': 'deny', ...Object.fromEntries(helpers.map(name => [name, 'allow'])) }
+  const mayHelp = rules.task === 'ask' ? 'ask' : 'allow'
+  const task = { '*': 'deny', ...Object.fromEntries(helpers.map(name => [name, mayHelp])) }
   // The gateway's tools for other conversations are denied. Each turn allows its own.
   const others = { [ownTools]: 'deny', ...(isConfined(turn.profile) ? { external_directory: 'deny' } : {}) }
-  const given = whole || rules.task ? {} : { task }
+  const alone = rules.task === 'deny'
+  const given = whole || alone ? {} : { task }
   return {
     [agentFor(turn)]: {
       prompt,
       mode: 'primary',
       steps: turn.maxTurns,
-      // There is nobody to answer.
-      permission: { ...rules, ...given, ...others, question: 'deny', plan_enter: 'deny', plan_exit: 'deny' },
+      permission: {
+        ...{ ...rules, ...given, ...others },
+        // Without anybody who could answer.
+        ...{ question: isAsking(turn) ? 'allow' : 'deny', plan_enter: 'deny', plan_exit: 'deny' },
+      },
     },
-    ...(rules.task ? {} : Object.fromEntries(helpers.map(name => [name, { permission: { ...rules, ...others } }]))),
+    ...(alone ? {} : Object.fromEntries(helpers.map(name => [name, { permission: { ...rules, ...others } }]))),
   }
-}
-
-/** Its permissions, and the tools in ALLOWED_TOOLS that grant them. Everything else is internal or comes from the user: MCP, plugins. */
-const allowing: Readonly<Record<string, readonly string[]>> = {
-  read: ['Read', 'LS', 'NotebookRead'],
-  glob: ['Glob'],
-  grep: ['Grep'],
-  lsp: ['Read', 'LSP'],
-  edit: ['Write', 'Edit', 'MultiEdit', 'NotebookEdit'],
-  bash: ['Bash'],
-  task: ['Task', 'Agent'],
-  webfetch: ['WebFetch'],
-  websearch: ['WebSearch'],
-}
-const changing = ['edit', 'bash']
-
-type Rule = 'deny' | Readonly<Record<string, 'allow' | 'deny'>>
-
-/** Only rules that deny something. Where we have no rule, those of the user apply. */
-export function rulesFor({ allowedTools, permissionMode }: Turn): Readonly<Record<string, Rule>> {
-  const commands = allowedTools.flatMap(tool => commandIn(tool) ?? [])
-  const rules: Record<string, Rule> = {}
-  for (const [permission, names] of Object.entries(allowing)) {
-    if (permissionMode === 'plan' && changing.includes(permission)) rules[permission] = 'deny'
-    else if (names.some(name => allowedTools.includes(name))) continue
-    else if (permission === 'bash' && commands.length > 0) rules.bash = onlyCommands(commands, rules.edit === 'deny')
-    else rules[permission] = 'deny'
-  }
-  return rules
-}
-
-/** The last matching rule applies. Each command of a line is checked separately, together with its redirections. */
-const onlyCommands = (commands: readonly string[], noWriting: boolean): Rule => ({
-  '*': 'deny',
-  ...Object.fromEntries(commands.map(command => [command, 'allow'] as const)),
-  ...(noWriting ? { '*>*': 'deny' } : {}),
-})
-
-/** opencode writes `Bash(git log:*)` as `git log *`. */
-const commandIn = (tool: string) => /^Bash\((.+)\)$/s.exec(tool)?.[1]?.replace(/:\*$/, ' *')
-
-function ignores({ allowedTools }: Turn): readonly string[] {
-  const known = new Set(Object.values(allowing).flat())
-  const narrowed = allowedTools.filter(
-    tool => tool.includes('(') && known.has(toolName(tool)) && commandIn(tool) === undefined,
-  )
-  const [written, edited] = [allowedTools.includes('Write'), allowedTools.includes('Edit')]
-  return [
-    ...narrowed.map(
-      tool => `opencode can only allow or deny a whole tool, so ${tool} in ALLOWED_TOOLS is not available.`,
-    ),
-    ...(written !== edited
-      ? [
-          'opencode has one permission for writing and editing files, so Write or Edit alone in ALLOWED_TOOLS allows both.',
-        ]
-      : []),
-  ]
 }
 
 /** Everything it starts inherits its environment, so values that may be secret are in files. */
