@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { args, openSession, owing, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
+import { args, openQuestions, openSession, owing, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
 
 const version = 'codex-cli 9.9.9'
 /** How it reports an error of the service. */
@@ -43,6 +43,7 @@ async function execute() {
       say({ type: 'turn.started' })
     },
     delta() {},
+    permits: () => (args.includes('--dangerously-bypass-approvals-and-sandbox') ? 'allowed' : 'refused'),
     part: text => say({ type: 'item.completed', item: { id: 'item_0', type: 'agent_message', text } }),
     tool: phase =>
       say({
@@ -67,12 +68,22 @@ async function serve() {
   /** Loaded threads keep the instructions they were loaded with. */
   const threads = new Map()
   const closing = new Set()
+  const questions = openQuestions()
+  let requests = 0
   let greeted = false
 
   const emit = (method, params) => say({ method, params })
   const refusal = message => ({ error: { code: -32600, message } })
-  const opened = (id, session, { baseInstructions, model }) => {
-    threads.set(id, { session, system: baseInstructions ?? '', current: null })
+  const opened = (id, session, { baseInstructions, model, approvalPolicy, sandbox, config }) => {
+    const shell =
+      config?.['features.shell_tool'] === false
+        ? 'refused'
+        : approvalPolicy === 'untrusted'
+          ? 'asked'
+          : sandbox === 'danger-full-access'
+            ? 'allowed'
+            : 'refused'
+    threads.set(id, { session, system: baseInstructions ?? '', current: null, shell })
     return { result: { thread: { id }, model: model ?? 'stand-in-model' } }
   }
 
@@ -110,9 +121,15 @@ async function serve() {
       // Sent before the answer: it must not be taken for the requested turn.
       if (owing.delete(threadId)) unasked(threadId, 'late words that nobody asked for')
       const turn = { id: crypto.randomUUID(), status: 'inProgress', error: null }
-      thread.current = { turn, stop: new AbortController() }
+      thread.current = { turn, stop: new AbortController(), mail: [] }
       void take(threadId, thread, thread.current, input[0].text)
       return { result: { turn } }
+    },
+    'turn/steer': ({ threadId, expectedTurnId, input }) => {
+      const current = threads.get(threadId)?.current
+      if (!current || current.turn.id !== expectedTurnId) return refusal('no active turn to steer')
+      current.mail.push(input[0].text)
+      return { result: { turnId: expectedTurnId } }
     },
     'turn/interrupt': ({ threadId, turnId }) => {
       const current = threads.get(threadId)?.current
@@ -132,7 +149,23 @@ async function serve() {
     emit('turn/completed', { threadId, turn: { ...turn, status: 'completed' } })
   }
 
-  async function take(threadId, thread, { turn, stop }, prompt) {
+  /** An agent that a turn starts, in a thread of its own. */
+  function spawnAgent(leader, mail) {
+    const threadId = crypto.randomUUID()
+    const turn = { id: crypto.randomUUID(), status: 'inProgress', error: null }
+    threads.set(threadId, { current: { turn, stop: new AbortController(), mail } })
+    const item = {
+      type: 'collabAgentToolCall',
+      id: `spawn-${threadId}`,
+      tool: 'spawnAgent',
+      receiverThreadIds: [threadId],
+    }
+    emit('item/started', { item, ...leader })
+    emit('turn/started', { threadId, turn })
+    return { threadId, turnId: turn.id }
+  }
+
+  async function take(threadId, thread, { turn, stop, mail }, prompt) {
     const about = { threadId, turnId: turn.id }
     let end = { status: 'completed', error: null }
     let thought = false
@@ -162,6 +195,35 @@ async function serve() {
         thought = true
       },
       unasked: text => unasked(threadId, text),
+      mail,
+      hearsAll: true,
+      heard(text) {
+        const item = { type: 'userMessage', id: `user_${text.length}`, content: [{ type: 'text', text }] }
+        for (const phase of ['started', 'completed']) emit(`item/${phase}`, { item, ...about })
+      },
+      permits: () => thread.shell,
+      ask({ id: itemId, command, sub }, signal) {
+        const from = sub ? spawnAgent(about, mail) : about
+        const id = ++requests
+        const quoted = `/bin/bash -lc '${command.replaceAll("'", "'\"'\"'")}'`
+        const params = { kind: 'command', itemId, command: quoted, cwd: process.cwd(), ...from }
+        say({ id, method: 'item/commandExecution/requestApproval', params })
+        const resolved = () => emit('serverRequest/resolved', { threadId: from.threadId, requestId: id })
+        return questions
+          .wait(id, signal, () => null)
+          .then(answer => {
+            resolved()
+            return answer && { allow: answer.decision === 'accept', message: 'rejected by user' }
+          })
+      },
+      used({ id, command, sub }, phase, result) {
+        if (sub) return
+        const item = { type: 'commandExecution', id, command: `/bin/bash -lc '${command}'` }
+        if (phase === 'started') return emit('item/started', { item: { ...item, status: 'inProgress' }, ...about })
+        const { output: aggregatedOutput, exit: exitCode } = result
+        const status = exitCode === null ? 'declined' : exitCode === 0 ? 'completed' : 'failed'
+        emit('item/completed', { item: { ...item, status, aggregatedOutput, exitCode }, ...about })
+      },
       tool: phase =>
         phase === 'started'
           ? emit('item/started', { item: { ...command, status: 'inProgress' }, ...about })
@@ -187,8 +249,12 @@ async function serve() {
   }
 
   for await (const line of createInterface({ input: process.stdin })) {
-    const { id, method, params } = JSON.parse(line)
+    const { id, method, params, result } = JSON.parse(line)
     if (id === undefined) continue
+    if (method === undefined) {
+      questions.answer(id, result ?? { decision: 'decline' })
+      continue
+    }
     const answer = methods[method]
     if (!answer) say({ id, ...refusal(`Invalid request: unknown variant \`${method}\``) })
     else say({ id, ...(greeted || method === 'initialize' ? answer(params) : refusal('Not initialized')) })

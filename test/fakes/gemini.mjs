@@ -2,7 +2,7 @@
 // A fake gemini: `gemini --output-format stream-json` and `gemini --acp`.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { args, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
+import { args, openQuestions, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
 
 let call = 1
 const common = {
@@ -12,6 +12,23 @@ const common = {
   exitOnError: 145,
   // Failed turns are not in its history.
   forgetsFailures: true,
+}
+
+/** What its rules say about the shell: of those that match, the one with the highest priority. */
+function permits() {
+  const rules = readFileSync(value('--admin-policy'), 'utf8')
+    .split('[[rule]]')
+    .filter(
+      rule => /toolName = .*"(?:run_shell_command|\*)"/.test(rule) && !/mcpName|commandPrefix|commandRegex/.test(rule),
+    )
+    .map(rule => ({
+      decision: /decision = "(\w+)"/.exec(rule)?.[1],
+      priority: Number(/priority = (\d+)/.exec(rule)?.[1]),
+    }))
+    .sort((a, b) => b.priority - a.priority)
+  const { decision } = rules[0] ?? {}
+  if (decision === 'ask_user') return args.includes('--acp') ? 'asked' : 'refused'
+  return decision === 'allow' && value('--approval-mode') === 'yolo' ? 'allowed' : 'refused'
 }
 
 if (args.includes('--acp')) await serve()
@@ -34,6 +51,7 @@ async function emit() {
     },
     delta: text => say({ type: 'message', role: 'assistant', content: text, delta: true }),
     part() {},
+    permits,
     tool: phase =>
       phase === 'started'
         ? say({ type: 'tool_use', tool_name: 'read_file', tool_id: 't1', parameters: { file_path: 'memory.md' } })
@@ -53,6 +71,10 @@ async function emit() {
 async function serve() {
   prepare(common)
   const sessions = new Map()
+  const questions = openQuestions()
+  let requests = 0
+  /** It asks for one call after the other. */
+  let asked = Promise.resolve()
   const answer = (id, result) => say({ jsonrpc: '2.0', id, result })
   const refuse = (id, code, message, data) => say({ jsonrpc: '2.0', id, error: { code, message, data } })
   const update = (sessionId, fields) =>
@@ -80,6 +102,43 @@ async function serve() {
     unasked(text) {
       update(session.id, chunk(text))
       answer(9999, { stopReason: 'end_turn' })
+    },
+    permits,
+    ask({ id, command }) {
+      const toolCall = { toolCallId: `run_shell_command__${id}`, status: 'pending', title: command, kind: 'execute' }
+      const content = [
+        { type: 'content', content: { type: 'text', text: `[current working directory ${process.cwd()}]` } },
+      ]
+      const options = [
+        { optionId: 'proceed_always', name: 'Allow for this session', kind: 'allow_always' },
+        { optionId: 'proceed_once', name: 'Allow', kind: 'allow_once' },
+        { optionId: 'cancel', name: 'Reject', kind: 'reject_once' },
+      ]
+      asked = asked.then(() => {
+        const id = `r${++requests}`
+        const params = { sessionId: session.id, options, toolCall: { ...toolCall, content, locations: [] } }
+        say({ jsonrpc: '2.0', id, method: 'session/request_permission', params })
+        // Like the real one: it waits for the answer also after it was cancelled.
+        return questions.wait(id, new AbortController().signal)
+      })
+      return asked.then(said => {
+        if (said?.error !== undefined) return { allow: false, message: String(said.error) }
+        const { outcome, optionId } = said?.result?.outcome ?? {}
+        return { allow: outcome === 'selected' && optionId === 'proceed_once', message: 'was canceled by the user.' }
+      })
+    },
+    used({ id, command }, phase, result) {
+      if (phase === 'started') return
+      const text = phase === 'failed' && result.exit === null ? result.output : ''
+      update(session.id, {
+        sessionUpdate: 'tool_call_update',
+        toolCallId: `run_shell_command__${id}`,
+        status: text === '' ? 'completed' : 'failed',
+        ...(text === '' ? { title: command } : {}),
+        // It does not report the output.
+        content: text === '' ? [] : [{ type: 'content', content: { type: 'text', text } }],
+        kind: 'execute',
+      })
     },
     // Updates do not name their turn.
     unaskedOnlyBetween: true,
@@ -161,8 +220,9 @@ async function serve() {
     const lines = (rest + text).split('\n')
     rest = lines.pop()
     for (const line of lines) {
-      const { id, method, params } = JSON.parse(line)
-      if (methods[method]) void methods[method](id, params)
+      const { id, method, params, ...said } = JSON.parse(line)
+      if (method === undefined) questions.answer(id, said)
+      else if (methods[method]) void methods[method](id, params)
       else refuse(id, -32601, 'Method not found')
     }
   }

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // A fake opencode: `opencode run --format json` and `opencode serve`.
+import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
-import { args, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
+import { args, openQuestions, openSession, perform, prepare, say, takeTurn, value } from './stand-in.mjs'
 
 const version = '9.9.9'
 const lost = () => 'Error: Session not found'
@@ -15,12 +16,16 @@ const errorOf = (status, text) => ({
   data: { message: text, ...(status ? { statusCode: status } : {}) },
 })
 
+const config = JSON.parse(process.env.OPENCODE_CONFIG_CONTENT ?? '{}')
+const rule = config.agent?.aetheel?.permission?.bash
+const permits = () =>
+  rule === 'deny' ? 'refused' : rule === 'ask' ? (args[0] === 'serve' ? 'asked' : 'refused') : 'allowed'
+
 if (args[0] === 'models') console.log('opencode/own\nx/m\nx/deep/er')
 else if (args[0] === 'serve') serve()
 else await runOnce()
 
 async function runOnce() {
-  const config = JSON.parse(process.env.OPENCODE_CONFIG_CONTENT ?? '{}')
   const prompt = config.agent?.[value('--agent')]?.prompt ?? ''
   let sessionID = ''
   const part = (type, more) =>
@@ -36,6 +41,7 @@ async function runOnce() {
       part('step-start', {})
     },
     delta() {},
+    permits,
     part(text, used) {
       part('text', { text })
       part('step-finish', { reason: 'tool-calls', tokens: { ...usage(0), ...used }, cost: 0 })
@@ -68,6 +74,13 @@ function serve() {
   const expected = `Basic ${btoa(`${process.env.OPENCODE_SERVER_USERNAME ?? 'opencode'}:${process.env.OPENCODE_SERVER_PASSWORD}`)}`
   const listeners = new Set()
   const running = new Map()
+  /** Open permission requests: the session and the command of each. */
+  const asked = new Map()
+  const questions = openQuestions()
+  const replied = (id, reply) => {
+    emit('permission.replied', { sessionID: asked.get(id).session, requestID: id, reply })
+    asked.delete(id)
+  }
   // A little late, so that a reply overtakes the last events.
   const emit = (type, properties) => {
     const event = `data: ${JSON.stringify({ id: newId('evt'), type, properties })}\n\n`
@@ -90,12 +103,18 @@ function serve() {
 
   async function answer(session, { system, parts: [{ text: prompt }] }) {
     const known = running.get(session)?.known ?? find(session).status === 200
-    const turn = { known: true, abort: new AbortController(), unasked: null, other: running.get(session)?.other }
+    const turn = {
+      known: true,
+      abort: new AbortController(),
+      unasked: null,
+      other: running.get(session)?.other,
+      mail: [],
+    }
     running.set(session, turn)
     const about = { sessionID: session }
     const user = { id: newMessageId(), role: 'user', ...about }
     const assistant = { role: 'assistant', providerID: 'x', modelID: 'm', time: { created: 1 }, ...about }
-    const info = { id: newMessageId(), parentID: user.id, ...assistant }
+    let info = { id: newMessageId(), parentID: user.id, ...assistant }
     const parts = []
     let calls = 0
     let part = null
@@ -158,6 +177,48 @@ function serve() {
           delta: 'a secret thought',
         })
       },
+      permits,
+      mail: turn.mail,
+      hearsAll: true,
+      /** Its loop goes on with a message that is new. */
+      heard(text) {
+        emit('message.updated', {
+          ...about,
+          info: { ...info, finish: 'tool-calls', time: { created: 1, completed: 2 } },
+        })
+        const more = { id: newMessageId(), role: 'user', ...about }
+        emit('message.updated', { ...about, info: more })
+        emit('message.part.updated', {
+          ...about,
+          part: { id: newId('prt'), messageID: more.id, type: 'text', text, ...about },
+        })
+        info = { id: newMessageId(), parentID: more.id, ...assistant }
+        emit('message.updated', { ...about, info: { ...info } })
+      },
+      ask({ id: callID, command, sub }, signal) {
+        const from = { sessionID: sub ? newId('ses') : session }
+        if (sub) emit('session.created', { ...from, info: { id: from.sessionID, parentID: session } })
+        const state = { status: 'running', input: { command, description: 'does it' } }
+        const part = { id: newId('prt'), messageID: info.id, type: 'tool', tool: 'bash', callID, state, ...from }
+        const id = newId('per')
+        const about = { id, ...from, permission: 'bash', patterns: [command], metadata: { command }, always: [] }
+        emit('permission.asked', { ...about, tool: { messageID: info.id, callID } })
+        // Sometimes only after the request.
+        emit('message.part.updated', { ...from, part })
+        asked.set(id, { session: from.sessionID, command })
+        // After an abort it still waits; what is allowed then is carried out.
+        return questions.wait(id, signal, () => null)
+      },
+      used({ id: callID, command, sub }, phase, result) {
+        if (sub || phase === 'started') return
+        const { output, exit } = result
+        const state = { input: { command, description: 'does it' } }
+        const end =
+          exit === null
+            ? { status: 'error', error: output }
+            : { status: 'completed', output, metadata: { output, exit } }
+        update({ id: `prt_${callID}`, type: 'tool', tool: 'bash', callID, state: { ...state, ...end } })
+      },
       // When this turn is over, or before it starts.
       unasked(text) {
         if (turn.begun) turn.unasked = text
@@ -211,10 +272,26 @@ function serve() {
     return { status: 200, body: { info, parts } }
   }
 
+  /** A refusal also refuses everything else that the session asks. */
+  function reply(id, { reply, message }) {
+    const about = asked.get(id)
+    if (!about) return false
+    const others = [...asked].filter(([one, { session }]) => one !== id && session === about.session)
+    replied(id, reply)
+    const isOpen = questions.answer(id, reply === 'once' ? { allow: true } : { allow: false, message })
+    if (reply === 'once' && !isOpen) spawnSync('sh', ['-c', about.command])
+    for (const [one] of reply === 'reject' ? others : []) {
+      replied(one, 'reject')
+      questions.answer(one, { allow: false, message: 'The user rejected permission to use this specific tool call.' })
+    }
+    return true
+  }
+
   async function route(method, path, body) {
     const [, top, session, what] = path.split('/')
     if (method === 'GET' && path === '/path') return { status: 200, body: { directory: process.cwd() } }
     if (method === 'GET' && ['config', 'mcp', 'skill'].includes(top)) return { status: 200, body: {} }
+    if (top === 'permission') return { status: 200, body: reply(session, body) }
     if (top !== 'session') return { status: 404, body: {} }
     if (method === 'POST' && !session) {
       const { id } = openSession(undefined, newId('ses'), () => {}, lost)
@@ -225,6 +302,10 @@ function serve() {
     if (what === 'abort') {
       running.get(session)?.abort?.abort()
       return { status: 200, body: true }
+    }
+    if (what === 'prompt_async') {
+      running.get(session)?.mail?.push(body.parts[0].text)
+      return { status: 204, body: {} }
     }
     return answer(session, body)
   }

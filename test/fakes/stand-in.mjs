@@ -248,9 +248,10 @@ export function openQuestions() {
         open.set(id, resolve)
         signal.addEventListener('abort', () => open.delete(id) && resolve(cancelled() ?? null), { once: true })
       }),
+    /** False: nobody waits for it. */
     answer(id, verdict) {
       open.get(id)?.(verdict)
-      open.delete(id)
+      return open.delete(id)
     },
     close() {
       for (const resolve of open.values()) resolve(null)
@@ -259,12 +260,13 @@ export function openQuestions() {
   }
 }
 
-/** Words that were said while a turn ran, for the next turn unless this one takes them. */
+/** Words that were said while a turn ran, for the next turn unless this one takes them. A voice may have its own. */
 const mail = []
 
 async function hear(voice, ms, signal) {
-  for (let left = ms; left > 0 && mail.length === 0 && !signal?.aborted; left -= 20) await sleep(20, signal)
-  return mail.splice(0).map(words => {
+  const words = voice.mail ?? mail
+  for (let left = ms; left > 0 && words.length === 0 && !signal?.aborted; left -= 20) await sleep(20, signal)
+  return words.splice(0).map(words => {
     voice.heard?.(words)
     return `heard ${words}`
   })
