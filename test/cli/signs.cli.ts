@@ -123,7 +123,7 @@ describe.each(['cold', 'warm'] as const)(`the real ${name}, %s`, way => {
     return all
   }
 
-  test('may think longer than the silence timeout; this is shown, but not its thoughts', async () => {
+  test('may think longer than the silence timeout; this is shown, but its thoughts are not part of the answer', async () => {
     // Starting takes long on a busy machine, and counts as silence too.
     const began = performance.now()
     const first = await collect(backend.run(turn({ prompt: 'hello', session: freshSession() }), never))
@@ -135,7 +135,8 @@ describe.each(['cold', 'warm'] as const)(`the real ${name}, %s`, way => {
     const events = await collect(watchRun(signal => backend.run(asked, signal), patience, systemClock, never))
     expect(events.at(-1)).toMatchObject({ ok: true, text: answer })
     expect(events.map(({ type }) => type)).toContain('thinking')
-    expect(JSON.stringify(events)).not.toContain(secret)
+    // Only as a summary of its thoughts, which is not part of the answer.
+    expect(JSON.stringify(events.filter(({ type }) => type !== 'thinking'))).not.toContain(secret)
   })
 
   test.each(['refuses', 'hangs up'] as const)(
