@@ -31,11 +31,14 @@ describe('a command that only reads', () => {
     ['ls -la src', '/space/src'],
     ["sed -n '1,200p' /etc/hosts", '/etc/hosts'],
     ['head -n 20 a.txt', '/space/a.txt'],
+    ["rg -n 'a|b $(c)' src", '/space/src'],
+    ['grep -rn word src/run', '/space/src/run'],
   ])('%s reads %s', (command, path) => expect(fileRead(command, '/space')).toBe(path))
 
   test.each([
     ...['cat a b', 'cat a > b', 'cat a; rm b', 'cat $(x)', 'cat `x`', 'cat ~/x', 'cat *', 'ls\nrm x', 'cat a\n', 'cat'],
     ...['cat a|sh', 'cat a&', 'sed -i s/a/b/ f', "sed -n '1w x' f", 'sed -n 1p -i f', 'head --x a', 'tail -f -- -x'],
+    ...["rg '--pre=sh' x", 'rg -z x y', "grep 'a' b; c", "rg 'a'b' c'", "rg 'a\nb' c", 'rg a'],
     ...['find . -delete', 'rg --pre x y', 'Cat a', 'ls && rm a', "cat 'a b'", 'cat a b c', '/tmp/cat a', 'catx a'],
   ])('%s may do something else', command => expect(fileRead(command, '/space')).toBeNull())
 })

@@ -29,6 +29,7 @@ const readers = [
   new RegExp(`^head -n \\d+ (?!-)(?<path>${file})$`),
   new RegExp(`^tail -n \\+?\\d+ (?!-)(?<path>${file})$`),
   new RegExp(`^sed -n '?\\d+(?:,\\d+)?p'? (?!-)(?<path>${file})$`),
+  new RegExp(`^(?:rg|grep)${options} (?:'(?!-)[^'\\n]*'|(?!-)${file})(?: (?!-)(?<path>${file}))$`),
   new RegExp(`^(?:ls${options}|pwd)(?<path>)$`),
 ]
 
