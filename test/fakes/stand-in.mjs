@@ -231,6 +231,8 @@ async function useTool(voice, command, how, signal) {
   const { allow, message = 'nobody answered' } = (await asked) ?? { allow: false }
   if (!allow || stop.aborted) {
     voice.used?.(call, 'failed', { output: message, exit: null })
+    // The next step takes its time.
+    if (how === 'gone') await sleep(100, signal)
     return message
   }
   const { stdout, stderr, status } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
