@@ -37,7 +37,7 @@ import { chatNames } from './wiring/chat-names.ts'
 import { createChats, createIntakeWiring, createQueues, createReplies } from './wiring/chats.ts'
 import { archivedAfter, createMemoryWiring } from './wiring/memory.ts'
 import { openOverview } from './wiring/overview.ts'
-import { createPermissionsWiring } from './wiring/permissions.ts'
+import { createPermissionsWiring, permissionsAdmin } from './wiring/permissions.ts'
 import { placeObjection } from './wiring/place-objection.ts'
 import { createRequestsWiring } from './wiring/requests.ts'
 import { createStores } from './wiring/stores.ts'
@@ -180,10 +180,11 @@ export async function buildGateway(parts: BuildParts) {
   })
   listeners.push(listen)
 
+  const permissions = createPermissionsWiring(config.configDir, memoryWiring.fileGuard)
   const requests = createRequestsWiring({
     ...{ live, clock, emit, chats, clicks, inbox, outbox, store: stores.requests, conversationSettings },
     ...{ hide: parts.hide, broke: bug },
-    permissions: createPermissionsWiring(config.configDir, memoryWiring.fileGuard),
+    permissions,
     accept: event => intake.accept(event),
     ownersPlace: () => placeOf(null),
   })
@@ -284,6 +285,7 @@ export async function buildGateway(parts: BuildParts) {
       memory: memoryWiring.memory,
       subagents,
       requests: requests.admin,
+      permissions: permissionsAdmin(permissions, clock),
       records: memoryWiring,
       files: memoryWiring.fileGuard.own,
       skills,

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { askedCommand, someRequest } from '../fakes/requests.ts'
 import { axeComplaints } from './axe.ts'
-import { connected, page, press, shows, stage, trouble, visit } from './owner.ts'
+import { connected, ordered, page, press, shows, stage, trouble, visit } from './owner.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 const title = () => page.title()
@@ -40,6 +40,19 @@ test('news from elsewhere are shown at once, on every page', async () => {
   await stage.requests.decide(2, { allow: false, message: 'Not on Fridays.' }, 'ada')
   await shows('[aria-label="History"] .ask-outcome', 'Denied by ada')
   await expect.poll(title).toBe('(1) Approvals · Aetheel')
+  expect(trouble).toEqual([])
+})
+
+test('rules are listed with their origin, and revoked after a question', async () => {
+  await visit('approvals')
+  await shows('[aria-label="Rules"] tbody tr', 'Bash(git status:*)')
+  await shows('[aria-label="Rules"] tbody tr', 'webchat:home')
+  await shows('[aria-label="Rules"] tbody tr', 'by hand')
+  await press('Revoke Bash(git status:*)')
+  await press('Revoke')
+  const rule = { list: 'allow', rule: 'Bash(git status:*)', conversation: 'webchat:home', project: null }
+  await ordered({ remove: rule })
+  await expect.poll(() => page.locator('.rule').allTextContents()).toEqual(['Edit(secrets/**)'])
   expect(trouble).toEqual([])
 })
 

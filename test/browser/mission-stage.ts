@@ -11,6 +11,7 @@ import { loginOf } from '../../src/ui/http/login-cookie.ts'
 import { defaultLimits } from '../../src/ui/http/options.ts'
 import { openHttp } from '../../src/ui/http/server.ts'
 import { fakeHttp } from '../fakes/http-options.ts'
+import { fakePermissions } from '../fakes/permissions.ts'
 import { fakeFiles, fakeSkills } from '../fakes/persona-files.ts'
 import { fakeRequests } from '../fakes/requests.ts'
 import { sample } from './mission-sample.ts'
@@ -36,7 +37,7 @@ export const openMission = async (port = 0, world: World = sample(Date.now())) =
     address: { token },
     health: { version: '0.1.0', status: async () => world.overview.status },
     webchat: { message: () => Promise.reject(new Error('not in this test')) },
-    admin: { ...adminOf(world, orders), requests },
+    admin: { ...adminOf(world, orders), requests, permissions: fakePermissions(orders) },
   })
   const inner = await openHttp(options, { ...defaultLimits, stopMs: 300 }, stopping.signal)
 

@@ -55,6 +55,11 @@ export function fakeAdmin(): AdminApi {
     ...{ mission: fakeMission(), pairing: noPairing, jobs, sessions, memory },
     subagents: { list: async () => [], stop: async () => false },
     requests: { list: () => [], find: () => null, decide: async () => ({ type: 'unknown' }) },
+    permissions: {
+      list: () => ({ rules: [], problems: [], broken: null }),
+      add: async () => ({ ok: true }),
+      remove: async () => ({ ok: true }),
+    },
     records: { brain: noRecords(), tasks: noRecords(), content: noRecords() },
     ...{ files: fakeFiles({}).files, skills: fakeSkills },
     settings: async () => ({

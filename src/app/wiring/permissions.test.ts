@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import type { ToolUse } from '../../base/tool-use.ts'
 import { decide, type Permissions } from '../../run/index.ts'
 import { closeStage, ofGuest, ofOwner, openStage, type Stage } from '../../store/file-guard.fixture.ts'
-import { createPermissionsWiring } from './permissions.ts'
+import { createPermissionsWiring, permissionsAdmin } from './permissions.ts'
 
 let stage: Stage
 let permissions: Permissions
@@ -97,4 +97,22 @@ test('an edit by hand is in effect at once, and so is a rule that the owner adds
   expect(verdict('rm x')).toBe('deny')
   expect(await permissions.remove('allow', { rule: 'Bash(git status:*)' })).toMatchObject({ ok: true })
   expect(verdict('git status -s')).toBe('ask')
+})
+
+test('the owner lists rules with their origin, adds one and revokes exactly one', async () => {
+  await open()
+  const admin = permissionsAdmin(permissions, { now: () => Date.UTC(2026, 10, 17) })
+  const status = { list: 'allow', rule: 'Bash(git status:*)', conversation: null, project: null } as const
+  const here = { ...status, conversation: 'webchat:home' }
+  expect(await admin.add(status)).toMatchObject({ ok: true })
+  expect(await admin.add(here)).toMatchObject({ ok: true })
+  expect(await admin.add({ ...status, rule: 'Bash(' })).toMatchObject({ ok: false })
+  const origin = { by: 'owner', added: '2026-11-17T00:00:00.000Z' }
+  expect(admin.list().rules).toEqual([
+    { ...status, ...origin },
+    { ...here, ...origin },
+  ])
+  expect(await admin.remove(status)).toMatchObject({ ok: true })
+  expect(await admin.remove(status)).toMatchObject({ ok: false })
+  expect(admin.list().rules).toEqual([{ ...here, ...origin }])
 })

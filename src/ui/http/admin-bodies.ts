@@ -52,6 +52,20 @@ const jobOrder = v.pipe(
 
 const clear = v.object({ clear: text(300) })
 
+const writtenRule = v.object(
+  {
+    list: v.picklist(['allow', 'ask', 'deny'], 'must be "allow", "ask" or "deny"'),
+    rule: text(2000),
+    conversation: perhaps(300),
+    project: perhaps(4000),
+  },
+  'must be an object',
+)
+const ruleOrder = v.pipe(
+  v.object({ add: v.optional(writtenRule), remove: v.optional(writtenRule) }),
+  onlyOneOf(['add', 'remove']),
+)
+
 const stop = v.object({ stop: text(100) })
 
 const revoke = v.object({ revoke: text(100) })
@@ -115,6 +129,14 @@ export const readDecision = (request: IncomingMessage, limit: number) =>
     limit,
     decision,
     '{"id":ID,"allow":true}, with "always":"conversation", "project" or "everywhere", or {"id":ID,"allow":false,"message":"why"}',
+  )
+
+export const readRuleOrder = (request: IncomingMessage, limit: number) =>
+  readJson(
+    request,
+    limit,
+    ruleOrder,
+    '{"add":{"list":"allow","rule":"Bash(git status:*)"}}, with "conversation" or "project", or {"remove":{…}}',
   )
 
 export const readStop = (request: IncomingMessage, limit: number) => readJson(request, limit, stop, '{"stop":"ID"}')

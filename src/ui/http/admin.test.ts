@@ -1,6 +1,7 @@
 // Jobs, sessions and memory over HTTP: valid requests reach the admin API, and invalid ones are refused before.
 import { afterEach, expect, test } from 'vitest'
 import { briefing, hit, kitchen, learnt, recordingAdmin } from '../../../test/fakes/admin.ts'
+import { fakePermissions } from '../../../test/fakes/permissions.ts'
 import { bearer, closeAll, open, post } from './server.rig.ts'
 
 afterEach(closeAll)
@@ -146,4 +147,21 @@ test('an admin API that throws only fails its request', async () => {
   const answer = await fetch(`${url}/api/jobs`, { headers: bearer })
   expect([answer.status, await answer.text()]).toEqual([500, expect.not.stringContaining('somewhere')])
   expect(warnings).toEqual(['request failed'])
+})
+
+test('rules of permissions.json are listed, added and removed; half an order is refused', async () => {
+  const orders: unknown[] = []
+  const { url } = await open({ admin: { permissions: fakePermissions(orders) } })
+  const path = `${url}/api/permissions`
+  const list = async () => ((await (await fetch(path, { headers: bearer })).json()) as { rules: object[] }).rules
+  expect(await list()).toHaveLength(2)
+  expect((await post(path, { add: { list: 'ask', rule: 'WebFetch' } })).status).toBe(200)
+  expect(await list()).toContainEqual({
+    ...{ list: 'ask', rule: 'WebFetch', conversation: null, project: null, by: 'owner', added: null },
+  })
+  expect((await post(path, { remove: { list: 'deny', rule: 'Edit(secrets/**)' } })).status).toBe(200)
+  expect(orders).toEqual([{ remove: { list: 'deny', rule: 'Edit(secrets/**)', conversation: null, project: null } }])
+  for (const order of [{}, { add: { list: 'sometimes', rule: 'x' } }, { add: { list: 'ask' } }])
+    expect((await post(path, order)).status).toBe(400)
+  expect((await fetch(path)).status).toBe(401)
 })

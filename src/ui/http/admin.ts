@@ -1,5 +1,6 @@
 // The owner's admin API: jobs, sessions, memory, sub-agents.
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
+import type { PermissionsAdmin } from '../../base/permissions.ts'
 import type { Request, RequestState, RequestsAdmin } from '../../base/requests.ts'
 import type { AdminApi, HttpLimits } from './options.ts'
 import { type Exchange, replyError, replyJson } from './reply.ts'
@@ -7,10 +8,10 @@ import type { Route } from './route.ts'
 
 type Routes = Readonly<Record<string, Route | readonly Route[]>>
 
-type AdminParts = Pick<AdminApi, 'jobs' | 'sessions' | 'memory' | 'subagents' | 'requests'>
+type AdminParts = Pick<AdminApi, 'jobs' | 'sessions' | 'memory' | 'subagents' | 'requests' | 'permissions'>
 
 export const adminRoutes = (
-  { jobs, sessions, memory, subagents, requests }: AdminParts,
+  { jobs, sessions, memory, subagents, requests, permissions }: AdminParts,
   { bodyBytes }: HttpLimits,
 ): Routes => ({
   '/api/jobs': [
@@ -47,6 +48,7 @@ export const adminRoutes = (
   ],
   ...memoryRoutes(memory, bodyBytes),
   ...requestRoutes(requests, bodyBytes),
+  ...permissionRoutes(permissions, bodyBytes),
   '/api/agents': [
     get(async () => ({ agents: await subagents.list() })),
     post(async exchange => {
@@ -132,6 +134,22 @@ const requestRoutes = (requests: RequestsAdmin, bodyBytes: number): Routes => ({
     }),
   ],
 })
+
+const permissionRoutes = (permissions: PermissionsAdmin, bodyBytes: number): Routes => ({
+  '/api/permissions': [
+    get(async () => permissions.list()),
+    post(async exchange => {
+      const { readRuleOrder } = await bodies()
+      const body = await readRuleOrder(exchange.request, bodyBytes)
+      if (body.type === 'unusable') return replyError(exchange, body.status, body.why)
+      const { add, remove } = body.value
+      if (add) replyResult(exchange, await permissions.add({ ...anywhere, ...add }))
+      else if (remove) replyResult(exchange, await permissions.remove({ ...anywhere, ...remove }))
+    }),
+  ],
+})
+
+const anywhere = { conversation: null, project: null }
 
 const replyOne = (exchange: Exchange, request: Request | null): void =>
   request === null ? replyError(exchange, 404, 'There is no such request.') : replyJson(exchange, 200, { request })

@@ -9,6 +9,7 @@ import type { Logins } from '../../base/logins.ts'
 import type { Logs } from '../../base/logs.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import type { PairingAdmin } from '../../base/pairing.ts'
+import type { PermissionsAdmin } from '../../base/permissions.ts'
 import type { BoardTask, ContentItem, Fact, Records } from '../../base/records.ts'
 import type { RequestsAdmin } from '../../base/requests.ts'
 import type { SessionsAdmin } from '../../base/sessions.ts'
@@ -71,6 +72,7 @@ export interface AdminApi {
   readonly memory: MemorySearch & MemoryLog
   readonly subagents: Pick<SubAgents, 'list' | 'stop'>
   readonly requests: RequestsAdmin
+  readonly permissions: PermissionsAdmin
   readonly records: OwnersRecords
   readonly files: OwnFiles
   readonly skills: SkillsAdmin

@@ -2,10 +2,11 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { requestCard } from '../../chat/request-card.js'
 import { outcomeOf } from '../../chat/request-words.js'
-import { getJson } from '../api.js'
+import { getJson, sendJson } from '../api.js'
+import { moment } from '../format.js'
 import { useRequestNews, useResource } from '../live.js'
 import { hrefOf } from '../route-params.js'
-import { ActionButton, Card, Empty, focusHeading, Head, html, Loaded, toast } from '../ui.js'
+import { ActionButton, Badge, Card, confirmed, Empty, focusHeading, Head, html, Loaded, Table, toast } from '../ui.js'
 
 /** As many as the gateway returns at once. */
 const pageSize = 100
@@ -33,8 +34,63 @@ export const Page = () => {
       <${Loaded} answer=${past} rows=${4}>
         ${({ requests }) => html`<${History} latest=${requests} older=${older} onOlder=${setOlder} />`}
       </${Loaded}>
-    </${Card}>`
+    </${Card}>
+    <${Rules} />`
 }
+
+const tones = { allow: 'good', ask: 'busy', deny: 'bad' }
+
+/** Rules are added by “Allow always”, and by hand in permissions.json. */
+const Rules = () => {
+  const answer = useResource('/api/permissions', { refreshOnFile: file => file === 'permissions.json' })
+  useRequestNews(() => answer.load())
+  const revoke =
+    ({ list, rule, conversation, project }) =>
+    async () => {
+      const sure = await confirmed({
+        title: 'Revoke this rule?',
+        text: `${list}: ${rule}. It is removed from permissions.json.`,
+        action: 'Revoke',
+      })
+      if (!sure) return false
+      await sendJson('/api/permissions', { remove: { list, rule, conversation, project } })
+      await answer.load()
+      return true
+    }
+  return html`
+    <${Loaded} answer=${answer} rows=${2}>
+      ${({ rules, problems, broken }) => html`
+        <${Card} title="Rules" class=${rules.length === 0 ? '' : 'flush'}>
+          ${[...(broken === null ? [] : [broken]), ...problems].map((why, place) => html`<div class="notice" key=${place}><span>${why}</span></div>`)}
+          ${
+            rules.length === 0
+              ? html`<${Empty}>No rules yet. “Allow always” adds one to permissions.json.</${Empty}>`
+              : html`<${Table} label="Rules" columns=${columnsOf(revoke)} rows=${rules} keyOf=${keyOf} />`
+          }
+        </${Card}>`}
+    </${Loaded}>`
+}
+
+const keyOf = ({ list, rule, conversation, project }) => [list, rule, conversation, project].join(' ')
+
+const columnsOf = revoke => [
+  { title: 'Rule', cell: ({ rule }) => html`<code class="rule" dir="ltr">${rule}</code>` },
+  { title: 'Effect', cell: ({ list }) => html`<${Badge} tone=${tones[list]}>${list}</${Badge}>` },
+  { title: 'Where', cell: ({ conversation, project }) => conversation ?? project ?? 'everywhere' },
+  {
+    title: 'Added',
+    cell: ({ by, added }) =>
+      by === null && added === null
+        ? 'by hand'
+        : [by && `by ${by}`, added && moment(Date.parse(added))].filter(Boolean).join(', '),
+  },
+  {
+    title: 'Actions',
+    unseen: true,
+    cell: rule =>
+      html`<${ActionButton} class="button small quiet-danger" run=${revoke(rule)} done="Revoked." aria-label=${`Revoke ${rule.rule}`}>Revoke</${ActionButton}>`,
+  },
+]
 
 const History = ({ latest, older, onOlder }) => {
   const known = new Set(latest.map(({ id }) => id))
