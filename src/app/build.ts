@@ -155,6 +155,7 @@ export async function buildGateway(parts: BuildParts) {
   const mission = await openOverview({
     ...{ live, db, clock, emit, inbox, usage, jobs: triggers.jobs, openRequests: stores.requests.countOpen },
     status: () => report.status(),
+    hide: parts.hide,
   })
   listeners.push(...mission.listeners)
   const steering = createSteering({

@@ -62,7 +62,7 @@ async function prettyStream(out: NodeJS.WriteStream) {
 /** Writes each signal as a log line. */
 export function logSignal(log: Logger, signal: Signal): void {
   // The texts of a turn are only for its timeline.
-  if (signal.type === 'turn-asked') return
+  if (signal.type === 'turn-asked' || signal.type === 'turn-thought') return
   const { type } = signal
   const { type: _, ...all } = 'request' in signal ? { type, ...briefly(signal.request) } : signal
   const isLogged = ([name, value]: [string, unknown]) => !unlogged.has(name) && value !== null && value !== ''

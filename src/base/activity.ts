@@ -2,6 +2,7 @@
 import type { Usage } from './agent.ts'
 import type { LaneKey } from './event.ts'
 import type { Request } from './requests.ts'
+import type { EventWork } from './work.ts'
 
 export interface ActivityEntry {
   /** Increases, also across restarts. */
@@ -47,6 +48,8 @@ export interface EventView {
   readonly answer: string | null
   readonly person: string | null
   readonly steps: readonly Step[]
+  /** How many actions of its agent are kept, for `work`. */
+  readonly actions: number
   /** The exact prompt that the agent got, for as long as it is stored. */
   readonly prompt: {
     readonly backend: string
@@ -145,6 +148,10 @@ export interface MissionControl {
   pulse(): Pulse
   overview(): Promise<Overview>
   event(id: number): EventView | null
+  /** What the agent did for an event. */
+  work(event: number): EventWork
+  /** The same for a message of WebChat. Null: it is not stored (any more). */
+  workOf(conversation: string, message: string): EventWork | null
   /** Of the last days, including today. */
   usage(days: number): Promise<UsageReport>
 }

@@ -52,6 +52,8 @@ export type Signal =
       readonly use?: ToolUse
       readonly result?: ToolResult
     }
+  /** The next piece of the summary of its thoughts. Never logged. */
+  | { readonly type: 'turn-thought'; readonly id: number; readonly lane: LaneKey; readonly summary: string }
   /** An agent waits for a person's answer. What it wants to do is never logged. */
   | { readonly type: 'request-opened'; readonly request: Request }
   /** It has waited for a while. */

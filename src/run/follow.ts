@@ -2,11 +2,11 @@
 import type { AgentEvent, Ended, Live } from '../base/agent.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
+import { gist } from '../base/shown-use.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { Ask } from '../base/tool-use.ts'
 import type { UsageReport } from './events.ts'
-import { gist } from './request-words.ts'
 import type { Asking, Requests } from './requests.ts'
 import type { Steering } from './steering.ts'
 
@@ -90,6 +90,7 @@ export async function follow(
           break
         case 'thinking':
           show(true)
+          if (event.summary !== undefined) emit({ type: 'turn-thought', id, lane, summary: event.summary })
           break
         case 'alive':
           break

@@ -1,7 +1,8 @@
 // Requests in words: for people, with nothing hidden from them but secrets; and for the agent that asked.
 import type { Request, ShownAsk } from '../base/requests.ts'
 import { revealed } from '../base/scrub.ts'
-import type { Ask, Question, ToolUse, Verdict, Work } from '../base/tool-use.ts'
+import { gist, shownUse } from '../base/shown-use.ts'
+import type { Ask, Question, Verdict } from '../base/tool-use.ts'
 
 export const deniedByRule = (tool: string, rule: string | null) =>
   rule === null
@@ -37,32 +38,6 @@ export function noteOf({ ask, state, verdict }: Request): string {
   return `${before}. It was not allowed, and nothing of it was done. ${verdict?.message ?? ''}]`
 }
 
-/** A use of a tool on one line. */
-export function gist(work: Work): string {
-  const text = textOf(work).replace(/\s+/g, ' ').trim()
-  return text.length > 200 ? `${text.slice(0, 199)}…` : text
-}
-
-function textOf(work: Work): string {
-  switch (work.kind) {
-    case 'command':
-      return work.command
-    case 'edit':
-    case 'read':
-      return work.path
-    case 'search':
-      return work.query
-    case 'fetch':
-      return work.url
-    case 'todo':
-      return `${work.items.length} items`
-    case 'other':
-      return work.input
-    default:
-      return work satisfies never
-  }
-}
-
 export function shown(ask: Ask, show: (text: string) => string): ShownAsk {
   switch (ask.kind) {
     case 'tool':
@@ -75,12 +50,6 @@ export function shown(ask: Ask, show: (text: string) => string): ShownAsk {
       return ask satisfies never
   }
 }
-
-/** Who allows a command must see the command that runs. */
-const shownUse = ({ tool, work }: ToolUse, show: (text: string) => string): ToolUse => ({
-  tool: show(tool),
-  work: shownWork(work, show),
-})
 
 const shownQuestion = (
   { question, header, options, multiple }: Question,
@@ -100,27 +69,6 @@ export function inItsWords(ask: Ask, verdict: Verdict | null, { ask: seen }: Req
     verdict.answers?.[seen.questions[i]?.question ?? ''] ?? '',
   ])
   return { allow: true, answers: Object.fromEntries(answers) }
-}
-
-function shownWork(work: Work, show: (text: string) => string): Work {
-  switch (work.kind) {
-    case 'command':
-      return { ...work, command: show(work.command) }
-    case 'edit':
-      return { ...work, path: show(work.path), diff: show(work.diff) }
-    case 'read':
-      return { ...work, path: show(work.path) }
-    case 'search':
-      return { ...work, query: show(work.query), path: work.path === null ? null : show(work.path) }
-    case 'fetch':
-      return { ...work, url: show(work.url) }
-    case 'todo':
-      return { ...work, items: work.items.map(item => ({ ...item, text: show(item.text) })) }
-    case 'other':
-      return { ...work, input: show(work.input) }
-    default:
-      return work satisfies never
-  }
 }
 
 const units: readonly (readonly [number, string])[] = [

@@ -234,6 +234,7 @@ function worded(signal: Signal): string | null {
     // Covered by the end of the turn, or only for the timeline.
     case 'turn-spoke':
     case 'turn-asked':
+    case 'turn-thought':
     case 'draft-lost':
       return null
     case 'turn-ended': {

@@ -257,6 +257,20 @@ export const migrations: readonly string[] = [
    ALTER TABLE conversations ADD COLUMN verbosity TEXT;
    CREATE INDEX requests_open ON requests (id) WHERE state = 'open';
    CREATE INDEX requests_of_event ON requests (event, digest);`,
+  // What agents did in the turns of an event; deleted with the event.
+  `CREATE TABLE work (
+     id INTEGER PRIMARY KEY,
+     event INTEGER NOT NULL,
+     kind TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     ended_at INTEGER,
+     ok INTEGER,
+     body TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX work_of_event ON work (event, kind);
+   CREATE TRIGGER items_forgotten_with_work AFTER DELETE ON items BEGIN
+     DELETE FROM work WHERE event = old.id;
+   END;`,
 ]
 
 export const schemaVersion = migrations.length

@@ -17,6 +17,7 @@ export { createHistory } from './history.ts'
 export { createJobStates } from './job-state.ts'
 export { createLogins } from './logins.ts'
 export { unified } from './merge.ts'
+export { createOptionalWrites } from './optional-writes.ts'
 export { createPairing } from './pairing.ts'
 export { createQueueStore } from './queue-store.ts'
 export { createBrain, createContent, createTasks } from './record-files.ts'
@@ -41,3 +42,4 @@ export const createLogReader = async (dir: string): Promise<LogReader> => {
   const reader = await import('./log-reader.ts')
   return reader.createLogReader(dir)
 }
+export { createWorkStore } from './work.ts'

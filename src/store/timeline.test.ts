@@ -89,7 +89,17 @@ test('an event has its steps, its deliveries, the exact prompt and its usage', a
     await queueStore.settle([row.id], { type: 'done' })
   }
   expect(timeline.view(id)).toEqual({
-    ...{ id, lane, kind: 'message', source: 'webchat', state: 'answered', at: 1000, endedAt: 1070, attempts: 1 },
+    ...{
+      id,
+      lane,
+      actions: 0,
+      kind: 'message',
+      source: 'webchat',
+      state: 'answered',
+      at: 1000,
+      endedAt: 1070,
+      attempts: 1,
+    },
     ...{ asked: 'hello', answer: 'the first half\nthe second half', person: 'Ada' },
     steps: [
       { at: 1000, what: 'queued', detail: 'webchat' },

@@ -10,6 +10,7 @@ import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { seconds } from './activity.ts'
 import type { Database } from './database.ts'
+import { createOptionalWrites, type OptionalWrites } from './optional-writes.ts'
 
 export interface RunningItem {
   readonly id: number
@@ -53,12 +54,13 @@ const states = {
   cancelled: 'refused',
 } as const
 
-export function createTimeline(db: Database, clock: Clock): Timeline {
+export function createTimeline(
+  db: Database,
+  clock: Clock,
+  { later, settle, onLoss }: OptionalWrites = createOptionalWrites(db),
+): Timeline {
   const columns = 'id, lane, key, state, body, at, attempts, ended_at, why'
   const sql = {
-    begin: db.prepare('BEGIN'),
-    commit: db.prepare('COMMIT'),
-    rollback: db.prepare('ROLLBACK'),
     step: db.prepare('INSERT INTO steps (event, at, what, detail) VALUES (?, ?, ?, ?)'),
     prompt: db.prepare('INSERT INTO prompts (event, at, backend, model, prompt, system) VALUES (?, ?, ?, ?, ?, ?)'),
     system: db.prepare('INSERT INTO system_prompts (text) VALUES (?)'),
@@ -77,37 +79,16 @@ export function createTimeline(db: Database, clock: Clock): Timeline {
       `SELECT backend, model, prompt, text AS system FROM prompts LEFT JOIN system_prompts ON system_prompts.id = prompts.system
        WHERE event = ? ORDER BY prompts.id DESC LIMIT 1`,
     ),
+    actions: db.prepare(`SELECT count(*) AS n FROM work WHERE event = ? AND kind = 'action'`),
     used: db.prepare(
       `SELECT total(input_tokens) AS input, total(output_tokens) AS output, sum(cost_usd) AS cost
        FROM turns WHERE event = ? AND lane = ? AND input_tokens IS NOT NULL HAVING count(*) > 0`,
     ),
   }
-  let pending: (() => void)[] = []
   const systems = new Map<string, { readonly text: string; readonly id: number }>()
   const toolsSeen = new Map<number, number>()
 
-  /** After this round of the event loop: the caller is on the path from a person to an agent and must not wait. */
-  const later = (write: () => void) => {
-    if (pending.length === 0) setImmediate(settle)
-    pending.push(write)
-  }
-
-  const settle = () => {
-    const writes = pending
-    pending = []
-    if (writes.length === 0) return
-    db.writeOptionally(() => {
-      sql.begin.run()
-      try {
-        for (const write of writes) write()
-        sql.commit.run()
-      } catch (error) {
-        systems.clear()
-        sql.rollback.run()
-        throw error
-      }
-    })
-  }
+  onLoss(() => systems.clear())
 
   const note = (event: number, what: string, detail: string) => {
     const at = clock.now()
@@ -213,6 +194,7 @@ export function createTimeline(db: Database, clock: Clock): Timeline {
         answer: answerIn(deliveries, row.key),
         person: 'author' in event.what ? event.what.author.name : principalOf(event).person,
         steps: steps.sort((a, b) => a.at - b.at),
+        actions: Number(sql.actions.get(id)?.n),
         prompt: prompt
           ? {
               backend: String(prompt.backend),

@@ -17,6 +17,7 @@ import type { Jobs } from '../base/jobs.ts'
 import type { Lanes, QueueCounts } from '../base/lanes.ts'
 import type { WallView } from '../base/profile.ts'
 import type { Signal } from '../base/signal.ts'
+import type { EventWork } from '../base/work.ts'
 import { fromWallTime, startOfDay, wallTime } from '../base/zone.ts'
 
 export interface StatusParts {
@@ -182,6 +183,10 @@ export interface OverviewParts {
     running(): readonly { readonly id: number; readonly lane: LaneKey; readonly at: number; readonly item: NewEvent }[]
     view(id: number): EventView | null
   }
+  readonly work: {
+    of(event: number): EventWork
+    ofKey(key: string): EventWork | null
+  }
   readonly inbox: Pick<Lanes<NewEvent>, 'waiting'>
   readonly jobs: Pick<Jobs, 'list'>
   readonly usage: {
@@ -249,6 +254,10 @@ export function createOverview(parts: OverviewParts) {
     requestNews: () => newsOf(null),
     pulse: () => ({ status: status(), running: parts.isReadable() ? running() : [] }),
     event: timeline.view,
+    work: parts.work.of,
+    // An answer to no message of a person has the key of its event as its id.
+    workOf: (conversation, message) =>
+      parts.work.ofKey(`webchat:${conversation}:${message}`) ?? parts.work.ofKey(message),
     async overview() {
       const today = startOfDay(now(), zone())
       const [waits, failures, soon] = await Promise.all([waiting(), failuresSince(today), next()])

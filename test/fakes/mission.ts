@@ -1,5 +1,7 @@
 // The data of Mission Control in memory, for tests of the HTTP server and its benchmark.
+
 import type { ActivityEntry, EventView, MissionControl, RequestNews } from '../../src/base/activity.ts'
+import type { EventWork } from '../../src/base/work.ts'
 
 export interface FakeMission extends MissionControl {
   /** Adds an activity entry. */
@@ -14,9 +16,27 @@ export interface FakeMission extends MissionControl {
 
 export const someEvent: EventView = {
   ...{ id: 7, lane: 'webchat:home', kind: 'message', source: 'webchat', state: 'answered', at: 1, endedAt: 2 },
-  ...{ attempts: 1, asked: 'hello', answer: 'hi', person: 'Ada', usage: null },
+  ...{ attempts: 1, asked: 'hello', answer: 'hi', person: 'Ada', usage: null, actions: 2 },
   steps: [{ at: 1, what: 'queued', detail: 'webchat' }],
   prompt: { backend: 'claude', model: null, text: 'hello', system: 'You are Aetheel.' },
+}
+
+export const someWork: EventWork = {
+  event: 7,
+  items: [
+    { kind: 'thought', at: 1, text: 'The tests come first.' },
+    {
+      ...{ kind: 'action', at: 1000, endedAt: 3500, ok: true, label: 'Run npm test' },
+      use: { tool: 'Bash', work: { kind: 'command', command: 'npm test' } },
+      result: { output: '12 passed', exit: 0 },
+      asked: { state: 'allowed', by: 'Ada' },
+    },
+    {
+      ...{ kind: 'action', at: 4000, endedAt: 4100, ok: false, label: 'Edit src/garden.ts' },
+      use: { tool: 'Edit', work: { kind: 'edit', path: 'src/garden.ts', diff: '@@ -1 +1 @@\n-old\n+<b>new</b>\n' } },
+      ...{ result: null, asked: null },
+    },
+  ],
 }
 
 export function fakeMission(): FakeMission {
@@ -75,6 +95,8 @@ export function fakeMission(): FakeMission {
       today: { turns: 1, failed: 0, costUsd: null, inputTokens: 2, outputTokens: 3 },
     }),
     event: id => (id === someEvent.id ? someEvent : null),
+    work: event => (event === someWork.event ? someWork : { event, items: [] }),
+    workOf: (_, message) => (message === 'gone' ? null : someWork),
     usage: async days => ({
       days: [
         {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ActivityEntry, EventView, Overview, UsageDay } from '../../src/base/activity.ts'
+import type { EventWork } from '../../src/base/work.ts'
 import { eventually, temporaryHome } from '../fakes/temporary.ts'
 import { connect } from '../harness/client.ts'
 import { type RunningGateway, token } from '../harness/gateway.ts'
@@ -64,6 +65,10 @@ test('a message has a timeline with the exact prompt, and its text is nowhere el
   const exact = `${begun?.now}\n\n${begun?.prompt}`
   expect(view.prompt).toMatchObject({ backend: 'claude', text: exact, system: begun?.system })
   expect(view).toMatchObject({ state: 'answered', asked: `what of ${secret}? [[tool]]`, answer: text, attempts: 1 })
+
+  const work = await read<EventWork>(gateway, '/api/work?conversation=home&id=1')
+  expect(work.items).toMatchObject([{ kind: 'action', ok: true, asked: null }])
+  expect(view.actions).toBe(1)
 
   const overview = await read<Overview>(gateway, '/api/overview')
   expect(overview).toMatchObject({ running: [], waiting: [], failures: [], today: { turns: 1, failed: 0 } })

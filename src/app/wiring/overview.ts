@@ -5,8 +5,17 @@ import type { Jobs } from '../../base/jobs.ts'
 import type { Lanes } from '../../base/lanes.ts'
 import type { Emit } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
+import { visible } from '../../base/visible.ts'
 import type { LiveConfig } from '../../config/index.ts'
-import { createActivity, createTimeline, type Database, followFiles, type UsageStore } from '../../store/index.ts'
+import {
+  createActivity,
+  createOptionalWrites,
+  createTimeline,
+  createWorkStore,
+  type Database,
+  followFiles,
+  type UsageStore,
+} from '../../store/index.ts'
 import { createOverview } from '../../ui/index.ts'
 import { logFolder } from '../state-folder.ts'
 
@@ -20,11 +29,16 @@ export interface OverviewParts {
   readonly jobs: Jobs
   openRequests(): number
   status(): object
+  /** Removes secrets. */
+  hide(text: string): string
 }
 
-export async function openOverview({ live, db, clock, emit, inbox, usage, jobs, openRequests, status }: OverviewParts) {
+export async function openOverview(parts: OverviewParts) {
+  const { live, db, clock, emit, inbox, usage, jobs, openRequests, status } = parts
   const { configDir } = live.current()
-  const timeline = createTimeline(db, clock)
+  const writes = createOptionalWrites(db)
+  const timeline = createTimeline(db, clock, writes)
+  const work = createWorkStore(db, clock, writes, text => visible(parts.hide(text)))
   const activity = createActivity({
     path: join(configDir, 'activity-log.json'),
     now: clock.now,
@@ -37,7 +51,7 @@ export async function openOverview({ live, db, clock, emit, inbox, usage, jobs, 
       }),
   })
   const overview = await createOverview({
-    ...{ activity, timeline, inbox, jobs, usage, status, openRequests, now: clock.now },
+    ...{ activity, timeline, work, inbox, jobs, usage, status, openRequests, now: clock.now },
     followFiles: listener => followFiles(configDir, ['', 'skills/*', logFolder], listener),
     logPrefix: `${logFolder}/`,
     isReadable: () => db.trouble()?.kind !== 'damaged',
@@ -45,7 +59,8 @@ export async function openOverview({ live, db, clock, emit, inbox, usage, jobs, 
   })
   return {
     admin: overview.admin,
-    listeners: [overview.listen, timeline.listen, activity.listen],
+    work,
+    listeners: [overview.listen, timeline.listen, work.listen, activity.listen],
     flush: activity.flush,
   }
 }

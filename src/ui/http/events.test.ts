@@ -1,7 +1,7 @@
 // Mission Control over HTTP: the live stream, who may listen to it, and the data of the pages.
 import { connect as connectTcp, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { fakeMission, someEvent } from '../../../test/fakes/mission.ts'
+import { fakeMission, someEvent, someWork } from '../../../test/fakes/mission.ts'
 import { bearer, closeAll, open } from './server.rig.ts'
 
 const listeners: Socket[] = []
@@ -168,11 +168,17 @@ test('overview, activity, one event and usage can be read; invalid requests are 
   expect(await read('/api/overview')).toMatchObject([200, { today: { turns: 1 }, next: [] }])
   expect(await read('/api/activity?before=3&limit=1')).toMatchObject([200, { entries: [{ id: 2, text: 'two' }] }])
   expect(await read('/api/event?id=7')).toEqual([200, someEvent])
+  expect(await read('/api/work?event=7')).toEqual([200, someWork])
+  expect(await read('/api/work?event=8')).toEqual([200, { event: 8, items: [] }])
+  expect(await read('/api/work?conversation=home&id=m1')).toEqual([200, someWork])
+  expect((await read('/api/work?conversation=home&id=gone'))[0]).toBe(404)
+  for (const path of ['/api/work', '/api/work?event=x', '/api/work?conversation=a/b&id=1'])
+    expect((await read(path))[0], path).toBe(400)
   expect(await read('/api/event?id=8')).toEqual([404, { error: 'There is no such event (any more).' }])
   expect(await read('/api/usage')).toMatchObject([200, { days: [{ turns: 30 }] }])
   for (const path of ['/api/activity?limit=501', '/api/activity?before=x', '/api/event?id=0', '/api/usage?days=1e3'])
     expect(await read(path)).toMatchObject([400, { error: expect.stringMatching(/must be a number from 1 to/) }])
-  for (const path of ['/api/overview', '/api/activity', '/api/event?id=7', '/api/usage'])
+  for (const path of ['/api/overview', '/api/activity', '/api/event?id=7', '/api/work?event=7', '/api/usage'])
     expect((await fetch(`${url}${path}`)).status).toBe(401)
 })
 

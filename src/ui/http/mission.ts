@@ -1,5 +1,6 @@
 // The API of Mission Control: overview, activity, a single event, usage, and the event stream.
 import type { MissionControl } from '../../base/activity.ts'
+import { conversationName } from './conversation-name.ts'
 import type { EventStream } from './events.ts'
 import type { HttpLimits } from './options.ts'
 import { type Exchange, replyError, replyJson } from './reply.ts'
@@ -32,6 +33,17 @@ export const missionRoutes = (admin: MissionControl, limits: HttpLimits): Routes
       const event = admin.event(id)
       if (event) replyJson(exchange, 200, event)
       else replyError(exchange, 404, 'There is no such event (any more).')
+    }),
+    '/api/work': get(async exchange => {
+      const { searchParams } = exchange.url
+      const conversation = searchParams.get('conversation')
+      const event = readNumber(exchange, 'event', null, Number.MAX_SAFE_INTEGER)
+      if (event === 'invalid') return
+      if (event === null && (conversation === null || !conversationName.test(conversation)))
+        return replyError(exchange, 400, 'Say of which event (?event=…), or of which message (?conversation=…&id=…).')
+      const work = event === null ? admin.workOf(conversation ?? '', searchParams.get('id') ?? '') : admin.work(event)
+      if (work) replyJson(exchange, 200, work)
+      else replyError(exchange, 404, 'This message is not stored (any more).')
     }),
     '/api/usage': get(async exchange => {
       const days = readNumber(exchange, 'days', 30, 400)
