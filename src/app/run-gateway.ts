@@ -59,7 +59,11 @@ export async function runGateway({
   gateway.subagents.endWaits()
   taking.abort()
   const { stopTimeoutMs } = live.current()
-  await within(turns, stopTimeoutMs, () => cut.abort(cutOff))
+  const ended = new AbortController()
+  const idle = Promise.race([turns, untilAllAsk(gateway, ended.signal)])
+  await within(idle, stopTimeoutMs, () => undefined)
+  ended.abort()
+  cut.abort(cutOff)
   // Interrupted turns need a moment to end.
   await within(turns, graceMs, () => undefined)
   await runShutdownHook(gateway, stopTimeoutMs)
@@ -78,6 +82,12 @@ export async function runGateway({
   await db.close()
   log.info('stopped')
   if (failure) throw failure.error instanceof ChatUnusable ? cannotStart(failure.error) : failure.error
+}
+
+/** Resolves when all that still runs waits for people, who may take days. Their answers are used after the next start. */
+async function untilAllAsk({ inbox, requests }: Gateway, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !inbox.running().every(({ lane }) => requests.isAsking(lane)))
+    await clock.sleep(100, signal)
 }
 
 /** How long the shutdown hook waits for interrupted turns. */

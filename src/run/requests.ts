@@ -1,7 +1,7 @@
 // Asks people on behalf of running turns: decides by rules what need not be asked, keeps every request on disk before anybody sees it,
 // and gives each answer to exactly one turn.
 import { createHash } from 'node:crypto'
-import { type NewEvent, type Place, principalOfAll } from '../base/event.ts'
+import { type LaneKey, type NewEvent, type Place, principalOfAll } from '../base/event.ts'
 import type { Lanes, Taken } from '../base/lanes.ts'
 import type {
   Decision,
@@ -70,6 +70,8 @@ export interface Requests {
   noteFor(event: number): string | null
   /** At the start: withdraws what events that have their end had asked. */
   recover(): Promise<void>
+  /** Whether a running turn of this lane waits for an answer now. */
+  isAsking(lane: LaneKey): boolean
   /** Reminds people of open requests and lets them expire, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
   readonly admin: RequestsAdmin
@@ -81,7 +83,7 @@ const checkEveryMs = 15_000
 export function createRequests(parts: RequestParts): Requests {
   const { store, clock, emit } = parts
   /** The uses that wait for an answer now, by request: an answer is for one use, even if the same is asked for twice at once. */
-  const waiting = new Map<number, (verdict: Verdict | null) => void>()
+  const waiting = new Map<number, { readonly lane: LaneKey; settle(verdict: Verdict | null): void }>()
 
   /** What an earlier attempt at the event has asked or been answered, for this use to take up. */
   const takenUp = (ask: Ask, event: number): Request | null =>
@@ -116,7 +118,7 @@ export function createRequests(parts: RequestParts): Requests {
         }
         const stop = () => settle(null)
         if (signal.aborted) return resolve(null)
-        waiting.set(id, settle)
+        waiting.set(id, { lane, settle })
         signal.addEventListener('abort', stop)
       })
     return parts.inbox.lend(lane, work, 'person')
@@ -137,7 +139,7 @@ export function createRequests(parts: RequestParts): Requests {
   async function settle(id: number, how: Settlement): Promise<Request | null> {
     const settled = await store.settle(id, how)
     if (settled) emit({ type: 'request-settled', request: settled })
-    if (settled?.state === 'withdrawn') waiting.get(id)?.(null)
+    if (settled?.state === 'withdrawn') waiting.get(id)?.settle(null)
     return settled
   }
 
@@ -145,7 +147,7 @@ export function createRequests(parts: RequestParts): Requests {
     const answered = waiting.get(id)
     const settled = await settle(id, { ...how, used: answered !== undefined })
     if (settled === null || how.verdict === null) return settled
-    if (answered) answered(how.verdict)
+    if (answered) answered.settle(how.verdict)
     else if (settled.lasting) await deliverLate(settled)
     return settled
   }
@@ -252,11 +254,13 @@ export function createRequests(parts: RequestParts): Requests {
       for (const { id } of store.orphans()) await settle(id, withdrawn)
     },
 
+    isAsking: lane => [...waiting.values()].some(one => one.lane === lane),
+
     async run(signal) {
       const reminded = new Set<number>()
       while (!signal.aborted) {
         await check(reminded)
-        await clock.sleep(checkEveryMs, signal)
+        await clock.sleep(Math.min(checkEveryMs, parts.settings().timeoutMs), signal)
       }
     },
 

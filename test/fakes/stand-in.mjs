@@ -71,7 +71,7 @@ export async function takeTurn(voice, { id: session, resumed }, given, signal) {
   const system = voice.systemFile ? readFileSync(voice.systemFile, 'utf8') : (voice.system ?? '')
   const mcpConfig = voice.mcpFile ? readFileSync(voice.mcpFile, 'utf8') : (voice.mcpConfig ?? '')
   // If the prompt says to answer the message above, it obeys that message.
-  const isAbove = one => one.startsWith('[Gateway: your turn on the last message above')
+  const isAbove = one => /^(?:\[Gateway: before the .*\n+)*\[Gateway: your turn on the last message above/.test(one)
   const meantWords = (isAbove(prompt) && told.findLast(one => !isAbove(one))) || prompt
   const env = Object.keys(process.env)
   journal({ what: 'begin', session, resumed, now, given, prompt, about: meantWords, args, env, system, mcpConfig })
