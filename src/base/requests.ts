@@ -101,3 +101,9 @@ export interface RequestStore {
   use(id: number): Promise<boolean>
   forgetBefore(at: number): Promise<void>
 }
+
+/** The key of the message in a chat that shows a request. */
+export const requestMessageKey = (id: number, what: 'asked' | 'reminder' | 'settled') => `request:${id}#${what}`
+
+/** Also of the parts of a long one. The agent has not said these, and knows what it has asked. */
+export const isRequestMessage = (key: string): boolean => /^request:\d+#(?:asked|reminder|settled)(?:-\d+)?$/.test(key)

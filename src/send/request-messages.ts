@@ -3,7 +3,13 @@ import type { HandleClick } from '../base/buttons.ts'
 import type { Button, ChatAdapter, ClickReply, Delivery } from '../base/chat.ts'
 import { type Place, placeName } from '../base/event.ts'
 import type { Lanes } from '../base/lanes.ts'
-import type { Decision, DecisionResult, Request, RequestsAdmin } from '../base/requests.ts'
+import {
+  type Decision,
+  type DecisionResult,
+  type Request,
+  type RequestsAdmin,
+  requestMessageKey,
+} from '../base/requests.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Question, Work } from '../base/tool-use.ts'
 import { piecesFor } from './deliveries.ts'
@@ -37,18 +43,27 @@ export function createRequestMessages({ chats, outbox, requests, approvers, brok
 
   async function announce(request: Request): Promise<void> {
     const place = placeOf(request)
-    if (place) await send(place, keyOf(request, 'asked'), wordsOf(request), { buttons: buttonsOf(request) })
+    if (place)
+      await send(place, requestMessageKey(request.id, 'asked'), wordsOf(request), { buttons: buttonsOf(request) })
   }
 
   async function conclude(request: Request): Promise<void> {
     const place = placeOf(request)
     const text = `${summaryOf(request)}\n${outcomeOf(request)}`
-    if (place) await send(place, keyOf(request, 'settled'), text, { replaces: keyOf(request, 'asked') })
+    if (place)
+      await send(place, requestMessageKey(request.id, 'settled'), text, {
+        replaces: requestMessageKey(request.id, 'asked'),
+      })
   }
 
   async function remind(request: Request): Promise<void> {
     const place = placeOf(request)
-    if (place) await send(place, keyOf(request, 'reminder'), `Still waiting for your answer. ${summaryOf(request)}`)
+    if (place)
+      await send(
+        place,
+        requestMessageKey(request.id, 'reminder'),
+        `Still waiting for your answer. ${summaryOf(request)}`,
+      )
   }
 
   async function decide(id: number, decision: Decision, by: string): Promise<ClickReply> {
@@ -92,8 +107,6 @@ export function createRequestMessages({ chats, outbox, requests, approvers, brok
 }
 
 const note = (text: string): ClickReply => ({ type: 'note', text })
-
-const keyOf = ({ id }: Request, what: 'asked' | 'reminder' | 'settled') => `${requestButtons}:${id}#${what}`
 
 function buttonsOf({ id, ask, rule }: Request): readonly Button[] {
   const button = (what: string, label: string, style?: Button['style']): Button => ({

@@ -3,6 +3,7 @@ import { type Delivery, eventOfDelivery, eventOfInterim } from '../base/chat.ts'
 import type { Stretch } from '../base/conversations.ts'
 import type { LaneKey, NewEvent } from '../base/event.ts'
 import type { PastMessage } from '../base/history.ts'
+import { isRequestMessage } from '../base/requests.ts'
 import type { Database } from './database.ts'
 
 export interface History {
@@ -109,7 +110,8 @@ function idOf({ body }: Row): readonly string[] {
   return what.kind === 'message' ? [what.id] : []
 }
 
-const isUnasked = ({ queue, body }: Row) => queue === 'out' && (JSON.parse(body) as Delivery).about === null
+const isUnasked = ({ queue, key, body }: Row) =>
+  queue === 'out' && !isRequestMessage(key) && (JSON.parse(body) as Delivery).about === null
 
 export function pastMessageOf({ queue, key, state, body, at }: Row): PastMessage | null {
   if (queue === 'in') {
