@@ -17,6 +17,8 @@ export interface Stretch {
   readonly messages: readonly PastMessage[]
   /** What was asked in the turns of these messages, oldest first; at the end of the conversation also what is asked here by others. */
   readonly requests?: readonly Request[]
+  /** How much work is stored, by the ids of the messages whose answers have any. */
+  readonly work?: Readonly<Record<string, number>>
   readonly older: number | null
   readonly newer: number | null
 }

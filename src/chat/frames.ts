@@ -56,6 +56,8 @@ export type ServerFrame =
       readonly older: number | null
       /** What was asked in their turns; open and ended ones. */
       readonly requests: readonly Request[]
+      /** How much work is stored, by the ids of the messages whose answers have any. */
+      readonly work: Readonly<Record<string, number>>
     }
 
 export type Parsed =

@@ -36,7 +36,7 @@ export interface WebchatParts {
   /** The keys of the waiting events, the next one first. Cheap. */
   positions(lane: string): readonly { readonly key: string; readonly position: number }[]
   /** The latest messages. */
-  history(conversation: string): Pick<Stretch, 'messages' | 'older' | 'requests'>
+  history(conversation: string): Pick<Stretch, 'messages' | 'older' | 'requests' | 'work'>
   /** Reports an error that nobody is waiting for. */
   broke(error: unknown): void
   /** The stored final of an event, if there is one. */
@@ -317,8 +317,8 @@ export function createWebchat(parts: WebchatParts): Webchat {
   /** Undelivered messages come first, then the history, then the waiting messages. */
   async function catchUp(conversation: string, client: Client): Promise<void> {
     await parts.deliverWaiting(laneOf(conversation))
-    const { messages, older, requests = [] } = parts.history(conversation)
-    client.send({ type: 'history', messages, older, requests })
+    const { messages, older, requests = [], work = {} } = parts.history(conversation)
+    client.send({ type: 'history', messages, older, requests, work })
     positions.greet(conversation, client)
   }
 }

@@ -128,7 +128,13 @@ test('a long conversation can be paged in both directions without a gap', async 
   }
   expect(onward).toEqual(all.slice(6))
   expect(conversations.from('a', 1, 5).older).toBe(null)
-  expect(conversations.before('nobody', null, 5)).toEqual({ messages: [], older: null, newer: null, requests: [] })
+  expect(conversations.before('nobody', null, 5)).toEqual({
+    messages: [],
+    older: null,
+    newer: null,
+    requests: [],
+    work: {},
+  })
 })
 
 test('a message larger than a page is a section of its own', async () => {

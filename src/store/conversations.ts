@@ -31,6 +31,10 @@ export function createConversationList(
   )
   const first = db.prepare('SELECT queue, body FROM items WHERE lane = ? ORDER BY id LIMIT 10')
   const newest = db.prepare('SELECT max(id) AS id FROM items')
+  const work = db.prepare(
+    `SELECT key, n FROM (SELECT key, (SELECT count(*) FROM work WHERE event = items.id AND kind <> 'cut') AS n FROM items
+     WHERE lane = ? AND queue = 'in' AND id >= ? AND id < ?) WHERE n > 0`,
+  )
 
   const titleOf = (lane: string): string => {
     const rows = first.all(lane) as unknown as Pick<Row, 'queue' | 'body'>[]
@@ -56,6 +60,12 @@ export function createConversationList(
     return fitting([...own, ...others])
   }
 
+  const workIn = (lane: string, from: number, to: number | null): Readonly<Record<string, number>> => {
+    const idOf = (key: string) => (key.startsWith(`${lane}:`) ? key.slice(lane.length + 1) : key)
+    const rows = work.all(lane, from, to ?? Number.MAX_SAFE_INTEGER)
+    return Object.fromEntries(rows.map(({ key, n }) => [idOf(String(key)), Number(n)]))
+  }
+
   return {
     list(most) {
       const busy = new Map<string, number>()
@@ -72,11 +82,14 @@ export function createConversationList(
     },
     before(conversation, item, most) {
       const stretch = history.before(laneOf(conversation), item, most)
-      return { ...stretch, requests: requestsIn(conversation, stretch.older ?? 0, item) }
+      const from = stretch.older ?? 0
+      const requests = requestsIn(conversation, from, item)
+      return { ...stretch, requests, work: workIn(laneOf(conversation), from, item) }
     },
     from(conversation, item, most): Stretch {
       const stretch = history.from(laneOf(conversation), item, most)
-      return { ...stretch, requests: requestsIn(conversation, item, stretch.newer) }
+      const requests = requestsIn(conversation, item, stretch.newer)
+      return { ...stretch, requests, work: workIn(laneOf(conversation), item, stretch.newer) }
     },
 
     async search(given, most) {

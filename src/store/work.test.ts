@@ -7,7 +7,9 @@ import { hookLane, type NewEvent } from '../base/event.ts'
 import type { NewRequest } from '../base/requests.ts'
 import type { Signal } from '../base/signal.ts'
 import type { ToolUse } from '../base/tool-use.ts'
+import { createConversationList } from './conversations.ts'
 import { type Database, openDatabase } from './database.ts'
+import { createHistory } from './history.ts'
 import { createOptionalWrites } from './optional-writes.ts'
 import { createQueueStore } from './queue-store.ts'
 import { createRequestStore } from './requests.ts'
@@ -140,6 +142,9 @@ test('work is found by the key of its event and as the last of its lane, and goe
   expect(work.ofKey('webchat:home:one')?.items).toHaveLength(1)
   expect(work.ofKey('webchat:home:none')).toBeNull()
   expect(work.lastOf(lane)?.event).toBe(first)
+  const conversations = createConversationList(db, createHistory(db), 'webchat', createRequestStore(db, clock))
+  expect(conversations.before('home', null, 10).work).toEqual({ one: 1 })
+  expect(conversations.from('home', first + 1, 10).work).toEqual({})
   expect(work.lastOf('webchat:other')).toBeNull()
   db.prepare('DELETE FROM items WHERE id = ?').run(first)
   expect(work.of(first).items).toEqual([])

@@ -47,6 +47,7 @@ const storyOf = (id: number, at: number) => ({
   asked: 'How did the backup go, and is there room for another week?',
   answer: 'The last backup ran tonight at 03:00 and took 4 minutes.\nThere is room for about five more weeks.',
   person: 'Robin',
+  actions: 3,
   steps: [
     { at, what: 'queued', detail: 'first in its conversation' },
     { at: at + 40, what: 'began', detail: 'claude, session 4f1c, prompt 1,284 characters, system prompt 9,310' },

@@ -36,6 +36,19 @@ export const someWork: EventWork = {
       use: { tool: 'Edit', work: { kind: 'edit', path: 'src/garden.ts', diff: '@@ -1 +1 @@\n-old\n+<b>new</b>\n' } },
       ...{ result: null, asked: null },
     },
+    {
+      ...{ kind: 'action', at: 4200, endedAt: 4200, ok: true, label: 'Plan', result: null, asked: null },
+      use: {
+        tool: 'TodoWrite',
+        work: {
+          kind: 'todo',
+          items: [
+            { text: 'Dig', state: 'done' },
+            { text: 'Plant', state: 'open' },
+          ],
+        },
+      },
+    },
   ],
 }
 
@@ -95,7 +108,7 @@ export function fakeMission(): FakeMission {
       today: { turns: 1, failed: 0, costUsd: null, inputTokens: 2, outputTokens: 3 },
     }),
     event: id => (id === someEvent.id ? someEvent : null),
-    work: event => (event === someWork.event ? someWork : { event, items: [] }),
+    work: event => (event === 8 ? { event, items: [] } : { ...someWork, event }),
     workOf: (_, message) => (message === 'gone' ? null : someWork),
     usage: async days => ({
       days: [

@@ -10,7 +10,7 @@ const context = 20
  * @param {{
  *   part: (name: string) => HTMLElement,
  *   conversation: () => string | null,
- *   transcript: { prepend: (messages: any[], requests: any[]) => void, setGap: (there: boolean) => void, dropBeforeGap: () => void, find: (id: string) => any },
+ *   transcript: { prepend: (messages: any[], requests: any[], work: object) => void, setGap: (there: boolean) => void, dropBeforeGap: () => void, find: (id: string) => any },
  *   keepPlace: (change: () => void) => void,          keeps the visible text where it is on the screen
  *   show: (id: string, role: string) => void,
  *   notify: (words: string) => void,
@@ -60,7 +60,7 @@ export const createHistory = ({ part, conversation, transcript, keepPlace, show,
     attempt(async () => {
       const answer = await load({ before: String(top), limit: String(pageSize) })
       if (answer === null) return
-      keepPlace(() => transcript.prepend(answer.messages, answer.requests))
+      keepPlace(() => transcript.prepend(answer.messages, answer.requests, answer.work))
       top = answer.older
       draw()
     })
@@ -70,7 +70,7 @@ export const createHistory = ({ part, conversation, transcript, keepPlace, show,
       if (gap === null) return
       const answer = await load({ from: String(gap), limit: String(pageSize) })
       if (answer === null) return
-      transcript.prepend(answer.messages, answer.requests)
+      transcript.prepend(answer.messages, answer.requests, answer.work)
       gap = reaches(answer.newer) ? null : answer.newer
       draw()
     })
@@ -86,7 +86,10 @@ export const createHistory = ({ part, conversation, transcript, keepPlace, show,
         ])
         if (before === null || after === null) return
         if (gap !== null) transcript.dropBeforeGap()
-        transcript.prepend([...before.messages, ...after.messages], [before.requests, after.requests].flat())
+        transcript.prepend([...before.messages, ...after.messages], [before.requests, after.requests].flat(), {
+          ...before.work,
+          ...after.work,
+        })
         top = before.older
         gap = reaches(after.newer) ? null : after.newer
         draw()

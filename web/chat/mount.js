@@ -1,4 +1,5 @@
 // Builds the chat in an element of the page: wires up connection, transcript, turn list, composer and chat list.
+import { getJson } from './api.js'
 import { createAttachments } from './attachments.js'
 import { createBanner } from './banner.js'
 import { createChatList } from './chat-list.js'
@@ -71,6 +72,7 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
     },
     linkTo: ({ id }) => (conversation === null || id === undefined ? null : uploadLink(conversation, id)),
     fillGap: () => history.fillGap(),
+    loadWork: id => getJson(`/api/work?${new URLSearchParams({ conversation: conversation ?? '', id })}`, signal),
     answered: request => transcript.take({ type: 'request', request }),
   }
 

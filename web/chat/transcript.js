@@ -14,6 +14,7 @@ import { messageOf } from './request-words.js'
  *   draft: string,
  *   actions: { label: string, phase: string }[],
  *   note: string,
+ *   work: number,                      how many actions the gateway has stored, as far as known
  *   requests: import('./request-words.js').Request[],
  *   answer: { text: string, ok: boolean, at: number, files: string[] } | null,
  *   gap: boolean,                      messages before it are not loaded
@@ -47,6 +48,7 @@ export const createTranscript = ({ changed, reordered, now, conversation }) => {
       draft: '',
       actions: [],
       note: '',
+      work: 0,
       requests: [],
       answer: null,
       gap: false,
@@ -183,8 +185,15 @@ export const createTranscript = ({ changed, reordered, now, conversation }) => {
     for (const request of listOf(requests)) keepRequest(request)
   }
 
+  const keepWork = work => {
+    for (const [id, count] of Object.entries(work ?? {})) {
+      const turn = find(id)
+      if (turn !== undefined) turn.work = Number(count) || 0
+    }
+  }
+
   /** Merges the history with the turns on the page: no duplicates, no state goes back. */
-  const merge = (messages, requests) => {
+  const merge = (messages, requests, work) => {
     const there = new Set(turns)
     const order = learn(messages)
     if (order.length === 0) {
@@ -197,6 +206,7 @@ export const createTranscript = ({ changed, reordered, now, conversation }) => {
     const before = others.filter(turn => turns.indexOf(turn) < first && turn.state !== 'sending')
     turns = [...before, ...order, ...others.filter(turn => !before.includes(turn))]
     keepRequests(requests)
+    keepWork(work)
     reordered()
   }
 
@@ -209,7 +219,7 @@ export const createTranscript = ({ changed, reordered, now, conversation }) => {
       reordered()
     },
     /** Inserts older messages by their time. */
-    prepend(messages, requests) {
+    prepend(messages, requests, work) {
       const order = learn(messages)
       const others = turns.filter(turn => !order.includes(turn))
       const place = order.length === 0 ? -1 : others.findIndex(turn => turn.at >= order.at(-1).at)
@@ -217,6 +227,7 @@ export const createTranscript = ({ changed, reordered, now, conversation }) => {
       following = others[at] ?? null
       turns = [...others.slice(0, at), ...order, ...others.slice(at)]
       keepRequests(requests)
+      keepWork(work)
       reordered()
     },
     /** Whether messages are missing between the inserted part and the newest part. */
@@ -273,7 +284,7 @@ export const createTranscript = ({ changed, reordered, now, conversation }) => {
       reordered()
     },
     take(frame) {
-      if (frame.type === 'history') return merge(frame.messages, frame.requests)
+      if (frame.type === 'history') return merge(frame.messages, frame.requests, frame.work)
       if (frame.type === 'request') {
         const turn = keepRequest(frame.request)
         if (turn !== null) changed(turn)

@@ -3,6 +3,7 @@ import { copyButton, el } from './dom.js'
 import { fileList, nameIn, workspaceLink } from './files.js'
 import { markdownView } from './markdown.js'
 import { requestCard } from './request-card.js'
+import { workView } from './work.js'
 
 const shownActions = 4
 const longQuestion = 4000 // characters; a longer message is collapsed until expanded
@@ -11,7 +12,7 @@ const stoppedMark = '*Stopped.*'
 
 /**
  * @param {string} id
- * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void> & { answered: (request: any) => void, linkTo: (attachment: object) => string | null }} handlers
+ * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void> & { answered: (request: any) => void, loadWork: (id: string) => Promise<any>, linkTo: (attachment: object) => string | null }} handlers
  */
 export const turnView = (id, handlers) => {
   const question = questionView(handlers.linkTo)
@@ -24,7 +25,8 @@ export const turnView = (id, handlers) => {
   const ended = el('div', { class: 'asks' })
   const open = el('div', { class: 'asks' })
   const cards = new Map()
-  const answer = el('div', { class: 'answer' }, actions, ended, prose, open, files, foot)
+  const work = workView(() => handlers.loadWork(id))
+  const answer = el('div', { class: 'answer' }, actions, ended, prose, open, files, work.element, foot)
   const gap = el(
     'button',
     { type: 'button', class: 'gap', hidden: true, click: () => handlers.fillGap(id) },
@@ -119,6 +121,7 @@ export const turnView = (id, handlers) => {
       replaceIfOther(actions, actionLines(turn))
       showRequests(turn)
       showAnswer(turn)
+      work.update(turn.answer === null ? 0 : Math.max(turn.work, actionsIn(turn)))
       answer.hidden =
         !thinking && turn.answer === null && turn.actions.length === 0 && turn.note === '' && turn.requests.length === 0
       answer.classList.toggle('failed', turn.answer !== null && !turn.answer.ok && beforeStop(turn.answer) === null)
@@ -184,7 +187,13 @@ const beforeStop = ({ text, ok }) => {
   return text.endsWith(stoppedMark) ? text.slice(0, -stoppedMark.length).trimEnd() : null
 }
 
+/** Without what only tells that the agent is busy. */
+const actionsIn = turn =>
+  turn.actions.filter(({ label }) => !/^(?:Thinking$|Waiting for permission)/.test(label)).length
+
 const actionLines = turn => {
+  // Then they are part of the work under the answer.
+  if (turn.answer !== null) return []
   const lines = turn.actions
     .slice(-shownActions)
     .map(({ label, phase }) => el('li', { class: phase }, el('span', { class: 'mark', 'aria-hidden': 'true' }), label))

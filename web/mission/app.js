@@ -9,7 +9,7 @@ import { EventPanel } from './pages/event.js'
 import { addStyles, Confirm, html, Notice, Skeleton } from './ui.js'
 
 const own = (...names) => names.map(name => `/web/mission/${name}.css`)
-const ofChat = ['chat', 'prose', 'composer', 'request'].map(name => `/web/chat/${name}.css`)
+const ofChat = ['chat', 'prose', 'composer', 'request', 'work'].map(name => `/web/chat/${name}.css`)
 const ofCards = ['prose', 'request'].map(name => `/web/chat/${name}.css`)
 const page = (title, module, styles = []) => ({
   title,

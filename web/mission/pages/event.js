@@ -1,9 +1,11 @@
 // The panel of one event: the input, its timeline, the answer and the exact prompt.
 
+import { useEffect, useRef } from 'preact/hooks'
+import { getJson } from '../api.js'
 import { count, dollars, duration, exactTime, plural, span } from '../format.js'
 import { stepLabel } from '../labels.js'
 import { useNow, useResource } from '../live.js'
-import { Ago, Badge, CopyButton, Dialog, Empty, html, Lane, Notice, Skeleton } from '../ui.js'
+import { Ago, addStyles, Badge, CopyButton, Dialog, Empty, html, Lane, Notice, Skeleton } from '../ui.js'
 
 const tones = { answered: 'good', failed: 'bad', refused: 'bad', running: 'busy', waiting: 'plain' }
 
@@ -25,7 +27,8 @@ export const EventPanel = ({ id, onClose }) => {
 
 const Story = ({ event }) => {
   const now = useNow(event.endedAt === null ? 1000 : 15_000)
-  const { lane, kind, source, state, person, at, endedAt, attempts, asked, answer, steps, prompt, usage } = event
+  const { lane, kind, source, state, person, at, endedAt, attempts, asked, answer, steps, prompt, usage, actions } =
+    event
   return html`
     <dl class="facts">
       <div><dt>Lane</dt><dd><${Lane} lane=${lane} /></dd></div>
@@ -46,8 +49,30 @@ const Story = ({ event }) => {
     <${Timeline} steps=${steps} state=${state} />
     <h3>Answer</h3>
     ${answer === null ? html`<${Empty}>No answer yet.</${Empty}>` : html`<div class="speech" dir="auto">${answer}</div>`}
+    <${Work} id=${event.id} actions=${actions} ended=${endedAt !== null} />
     <h3>Exact prompt</h3>
     ${prompt === null ? html`<${Empty}>Not stored.</${Empty}>` : html`<${Prompt} ...${prompt} />`}`
+}
+
+/** The same as under an answer in the chat; loaded if there is any. */
+const Work = ({ id, actions, ended }) => {
+  const place = useRef(null)
+  const view = useRef(null)
+  useEffect(() => {
+    if (!actions) return
+    view.current ??= Promise.all([import('../../chat/work.js'), addStyles('/web/chat/work.css')]).then(
+      ([{ workView }]) => {
+        const drawn = workView(() => getJson(`/api/work?event=${id}`))
+        place.current?.append(drawn.element)
+        return drawn
+      },
+    )
+    view.current.then(drawn => {
+      drawn.update(actions)
+      drawn.forget()
+    })
+  }, [actions, ended])
+  return html`<div ref=${place}></div>`
 }
 
 /** An attempt failed if another one follows, or if it was the last one of a failed event. */
