@@ -69,6 +69,10 @@ export function openIntake({
     return what.text.length > maxCharacters ? 'too-long' : null
   }
 
+  /** Everything that does not start with a slash is for the agent. */
+  const understood = (text: string, lane: LaneKey): ParsedCommand =>
+    /^\s*\//.test(text) ? parse(text, lane) : { type: 'message', text }
+
   const emitRefusal = ({ source, lane }: NewEvent, why: RefusalReason, depth: number) =>
     emit({ type: 'event-refused', source, lane, why, depth })
 
@@ -148,7 +152,7 @@ export function openIntake({
         if (event?.sender && who === null) return { changed: false, reason: '' }
         const why = event === null ? null : objection(event)
         if (why !== null) return unchanged(reason(why, inbox.depth().waiting))
-        const parsed = event?.what.kind === 'message' ? parse(event.what.text, event.lane) : null
+        const parsed = event?.what.kind === 'message' ? understood(event.what.text, event.lane) : null
         if (parsed?.type === 'command') return unchanged('A message cannot become a command; send it as a new message.')
         const decided = event?.sender ? withOwner(event, who === 'owner') : event
         return (await inbox.change(key, decided && parsed ? withText(decided, parsed.text) : decided))
@@ -171,7 +175,7 @@ export function openIntake({
         return { type: 'refused', why: 'not-stored', reason: '' }
       }
       const wrong = objection(event)
-      const parsed = wrong === null && event.what.kind === 'message' ? parse(event.what.text, event.lane) : null
+      const parsed = wrong === null && event.what.kind === 'message' ? understood(event.what.text, event.lane) : null
       // Commands are free, so the budget does not apply.
       if (parsed?.type === 'command') return runCommand(event, parsed)
       if (parsed) event = withText(event, parsed.text)

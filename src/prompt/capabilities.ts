@@ -4,6 +4,8 @@ export interface Surroundings {
   /** The workspace, which is also the agent's working folder. */
   readonly configDir: string
   readonly allowedTools: readonly string[]
+  /** Tools whose every use the owner is asked about. */
+  readonly askTools?: readonly string[]
   /** The turn is for a guest or a webhook and sees only a folder of its own. */
   readonly guest?: boolean
   /** How it calls the gateway's own tools: over MCP, through files in this folder, or not at all. */
@@ -13,7 +15,13 @@ export interface Surroundings {
 /** Our own text, with the preamble, stays under 8 kB however long the tool list is. */
 const toolListRoom = 480
 
-export const capabilities = ({ configDir, allowedTools, gateway, guest = false }: Surroundings): string =>
+export const capabilities = ({
+  configDir,
+  allowedTools,
+  askTools = [],
+  gateway,
+  guest = false,
+}: Surroundings): string =>
   [
     paragraph(
       'You run inside Aetheel, a gateway on your owner’s machine. People write to you in chats; each message triggers one',
@@ -41,7 +49,7 @@ export const capabilities = ({ configDir, allowedTools, gateway, guest = false }
       ),
       'Never show secrets: keys, tokens, passwords, private files.',
     ]),
-    paragraph(`Your working folder is ${configDir}. ${tools(allowedTools)}`),
+    paragraph(`Your working folder is ${configDir}.`, ...asked(askTools), tools(allowedTools)),
     ...(guest ? forGuests(gateway) : forOwner(gateway)),
   ].join('\n\n')
 
@@ -94,6 +102,14 @@ const ownTools = (gateway: Surroundings['gateway']): readonly string[] => {
     `With the gateway’s tools you can ${what}. To call one, write NAME.json with {"tool": …, "arguments": {…}} into ${gateway.folder} and read NAME.result.md a moment later; the tool "help" lists them.`,
   ]
 }
+
+const asked = (tools: readonly string[]): readonly string[] =>
+  tools.length === 0
+    ? []
+    : [
+        `Your owner is asked before each use of ${tools.join(', ').slice(0, toolListRoom / 2)}, which may take a while: use it`,
+        'for what you cannot do otherwise, and do not work around a refusal.',
+      ]
 
 const tools = (allowed: readonly string[]): string => {
   if (allowed.length === 0) return 'You have no tools: answer from your knowledge and the conversation.'

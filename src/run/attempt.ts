@@ -13,7 +13,7 @@ import { isNoRoom } from './process.ts'
 import type { Confinement } from './profiles.ts'
 import type { Requests } from './requests.ts'
 import type { Candidate } from './route.ts'
-import type { Steering } from './steering.ts'
+import type { SteerableTurns } from './steering.ts'
 import { limitEnd } from './usage-limits.ts'
 
 export interface AttemptParts {
@@ -56,7 +56,7 @@ export interface AttemptParts {
     requests: string | null
   }): string
   readonly requests: Pick<Requests, 'answerTo' | 'withdraw' | 'noteFor' | 'ended'>
-  readonly steering: Pick<Steering, 'enter'>
+  readonly steerable: SteerableTurns
   /** The conversation was reset after this event arrived. */
   wasReset(taken: Taken<NewEvent>): boolean
   /** Messages and answers after this event; 0: all that may be handed over. */
@@ -131,7 +131,7 @@ export function openAttempts(parts: AttemptParts) {
     emit({ type: 'turn-asked', id, lane, backend: backend.name, model, prompt, system: systemPrompt })
     const run = watchRun(inner => backend.run(turn, inner), { silenceMs, ceilingMs }, clock, signal)
     const result = await follow(run, asking, live, {
-      ...{ requests: parts.requests, steering: parts.steering, clock, emit, reportProblem, signal },
+      ...{ requests: parts.requests, turns: parts.steerable, clock, emit, reportProblem, signal },
       started: async id => void (parts.wasReset(taken) || (await confirm(lane, key, id))),
       stored: () => void (parts.wasReset(taken) || sessions.receive(lane, key, receivedWith(taken))),
     }).finally(equipped.leave)

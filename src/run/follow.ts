@@ -8,7 +8,7 @@ import type { Clock } from '../base/time.ts'
 import type { Ask } from '../base/tool-use.ts'
 import type { UsageReport } from './events.ts'
 import type { Asking, Requests } from './requests.ts'
-import type { Steering } from './steering.ts'
+import type { SteerableTurns } from './steering.ts'
 
 export interface RunResult {
   readonly ended: Ended
@@ -22,7 +22,7 @@ export interface RunResult {
 
 export interface FollowParts {
   readonly requests: Pick<Requests, 'answerTo' | 'withdraw'>
-  readonly steering: Pick<Steering, 'enter'>
+  readonly turns: SteerableTurns
   readonly clock: Clock
   readonly emit: Emit
   /** The run has this session. */
@@ -54,7 +54,7 @@ export async function follow(
   const over = new AbortController()
   const signal = AbortSignal.any([parts.signal, over.signal])
   let thinking = false
-  let leave: () => void = () => undefined
+  let steerable: Parameters<SteerableTurns['set']>[1] | null = null
   const show = (thinks: boolean) => {
     if (thinks !== thinking) live.action('Thinking', thinks ? 'started' : 'ended')
     thinking = thinks
@@ -95,8 +95,8 @@ export async function follow(
         case 'alive':
           break
         case 'steerable':
-          leave()
-          leave = parts.steering.enter(asking.taken, event.steer)
+          steerable = { taken: asking.taken, steer: event.steer }
+          parts.turns.set(lane, steerable)
           break
         case 'asks':
           result.asked = true
@@ -135,7 +135,7 @@ export async function follow(
       }
     }
   } finally {
-    leave()
+    if (steerable !== null && parts.turns.get(lane) === steerable) parts.turns.delete(lane)
     over.abort(parts.signal.aborted ? parts.signal.reason : 'ended')
   }
   const detail = 'the backend stopped without reporting an end'

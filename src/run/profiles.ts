@@ -52,6 +52,13 @@ export interface ProfileParts {
 export function createProfiles({ workspace, stateDir, product, project, wall, settings }: ProfileParts) {
   const guests = join(workspace, 'guests')
 
+  const runs = new Map<string, boolean>()
+  const runsProgram = (backend: string): boolean => {
+    const known = runs.get(backend) ?? confinedOf(backend) !== null
+    runs.set(backend, known)
+    return known
+  }
+
   async function ofOwner(): Promise<Confinement | null> {
     const { sandbox, allowedTools } = settings()
     if (sandbox === 'off') return null
@@ -111,7 +118,7 @@ export function createProfiles({ workspace, stateDir, product, project, wall, se
     ofOwner,
     of(taken: Pick<Taken<NewEvent>, 'item' | 'earlier'>, backend: string): Promise<Confinement | null> {
       // It runs no program.
-      if (confinedOf(backend) === null) return Promise.resolve(null)
+      if (!runsProgram(backend)) return Promise.resolve(null)
       const events = [...taken.earlier.map(one => one.item), taken.item]
       return events.every(event => principalOf(event).owner) ? ofOwner() : ofGuest(events, backend)
     },

@@ -30,9 +30,12 @@ function setup(waiting: readonly NewEvent[]) {
     followUps: () => [],
   })
   const running = (takes: boolean, item = message('running')) =>
-    steering.enter({ lane: 'l', item, earlier: [] }, async words => {
-      told.push(words)
-      return takes
+    steering.turns.set('l', {
+      taken: { item, earlier: [] },
+      async steer(words) {
+        told.push(words)
+        return takes
+      },
     })
   return { steering, running, told, handed }
 }
@@ -49,10 +52,9 @@ test('the next waiting message, or the chosen one, is told to the running turn a
 test('without a turn that takes words, and once it has ended, the message keeps waiting', async () => {
   const { steering, running, handed } = setup([message('a')])
   expect(await steering.steer('l')).toBe('impossible')
-  const leave = running(false)
+  running(false)
   expect(await steering.steer('l')).toBe('impossible')
-  leave()
-  running(true)()
+  steering.turns.delete('l')
   expect(await steering.steer('l')).toBe('impossible')
   expect(handed).toEqual([])
   expect(await setup([]).steering.steer('l')).toBe('nothing')
@@ -67,12 +69,4 @@ test('the words of one person never reach the turn of another', async () => {
   running(true, message('running', 'guest'))
   expect(await steering.steer('l')).toBe('steered')
   expect(told).toHaveLength(1)
-})
-
-test('a turn that has ended does not take away the place of the next one', async () => {
-  const { steering, running } = setup([message('a')])
-  const leave = running(true)
-  running(true)
-  leave()
-  expect(await steering.steer('l')).toBe('steered')
 })

@@ -19,12 +19,16 @@ export type Steered =
   /** The turn runs on the words of somebody else. */
   | 'not-theirs'
 
+/** The running turns that take words now, by their lanes. */
+export type SteerableTurns = Map<LaneKey, SteerableTurn>
+
+interface SteerableTurn {
+  readonly taken: Pick<Taken<NewEvent>, 'item' | 'earlier'>
+  steer(words: string): Promise<boolean>
+}
+
 export interface Steering {
-  /** From now on, the running turn takes words. Call what it returns at its end. */
-  enter(
-    taken: Pick<Taken<NewEvent>, 'lane' | 'item' | 'earlier'>,
-    steer: (words: string) => Promise<boolean>,
-  ): () => void
+  readonly turns: SteerableTurns
   /**
    * Hands a waiting message to the running turn; without a key, the next one that waits. It is done once the turn has it. A kill in
    * between leaves it waiting, so that it is read twice rather than never.
@@ -33,23 +37,17 @@ export interface Steering {
 }
 
 export function createSteering({ inbox, words, followUps }: SteeringParts): Steering {
-  const turns = new Map<LaneKey, { readonly whose: string; steer(words: string): Promise<boolean> }>()
-
+  const turns: SteerableTurns = new Map()
   return {
-    enter({ lane, item, earlier }, steer) {
-      const turn = { whose: whoseOf([...earlier.map(one => one.item), item]), steer }
-      turns.set(lane, turn)
-      return () => {
-        if (turns.get(lane) === turn) turns.delete(lane)
-      }
-    },
+    turns,
     async steer(lane, key) {
       const waiting = (await inbox().waiting(lane)).filter(({ item }) => item.what.kind === 'message')
       const found = key === undefined ? waiting[0] : waiting.find(one => one.key === key)
       if (!found) return 'nothing'
       const turn = turns.get(lane)
       if (!turn) return 'impossible'
-      if (turn.whose !== whoseOf([found.item])) return 'not-theirs'
+      const { item, earlier } = turn.taken
+      if (whoseOf([...earlier.map(one => one.item), item]) !== whoseOf([found.item])) return 'not-theirs'
       const done = await inbox().handOver(lane, found.key, async () =>
         (await turn.steer(words(found.item))) ? followUps(found.item) : null,
       )

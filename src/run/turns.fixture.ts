@@ -122,7 +122,7 @@ export function createTestTurns(
       noteFor: () => null,
       ended: async () => undefined,
     },
-    steering: { enter: () => () => undefined },
+    steerable: new Map(),
     confine: async () => null,
     systemPrompt: given.systemPrompt ?? (async () => 'the system prompt'),
     compose: given.compose ?? plainly,

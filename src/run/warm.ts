@@ -2,9 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentEvent, Backend, BackendCheck, Ended, FailureReason, Turn } from '../base/agent.ts'
 import { errorText } from '../base/error-text.ts'
-import { cutOff, failed, stopped, TimedOut, unlessStopped } from './events.ts'
+import { cutOff, failed, openGate, stopped, TimedOut, unlessStopped } from './events.ts'
 import { findProgram } from './find-program.ts'
-import { openGate } from './gate.ts'
 import type { Host, Pool } from './pool.ts'
 import { type RunningProcess, startProcess } from './process.ts'
 

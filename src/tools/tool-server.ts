@@ -158,7 +158,13 @@ export interface Equipment {
 
 export function createEquipment({ toolServer, calls, servers, own, accessOf, bridge, address }: EquipParts) {
   const none = (): Equipment => ({ mcpServers: servers(), words: '', leave: () => undefined })
-  const accessFor = (backend: string) => (own() ? accessOf(backend) : 'none')
+  const access = new Map<string, ReturnType<typeof accessOf>>()
+  const accessFor = (backend: string) => {
+    if (!own()) return 'none'
+    const known = access.get(backend) ?? accessOf(backend)
+    access.set(backend, known)
+    return known
+  }
 
   const ownFor = (key: string): readonly McpServer[] => [
     ...servers(),

@@ -9,7 +9,7 @@ import { byHand, type FileGuard } from '../../store/index.ts'
 export const createPermissionsWiring = (dir: string, fileGuard: Pick<FileGuard, 'approved' | 'edit'>): Permissions =>
   openPermissions({
     dir,
-    approved: () => fileGuard.approved(permissionsFile),
+    approved: fileGuard.approved.bind(null, permissionsFile),
     edit: change => fileGuard.edit(permissionsFile, byHand, change),
   })
 

@@ -1,6 +1,7 @@
 // Requests for permission: the rules that answer them, and the people who are asked.
 import { realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
+import type { Turn } from '../../base/agent.ts'
 import type { Clicks } from '../../base/buttons.ts'
 import type { ChatAdapter, Delivery } from '../../base/chat.ts'
 import { type LaneKey, type NewEvent, type Place, principalOfAll } from '../../base/event.ts'
@@ -11,7 +12,7 @@ import type { Clock } from '../../base/time.ts'
 import type { ToolUse } from '../../base/tool-use.ts'
 import { ownServer } from '../../base/tools.ts'
 import { visible } from '../../base/visible.ts'
-import type { LiveConfig } from '../../config/index.ts'
+import type { Config, LiveConfig } from '../../config/index.ts'
 import { withChat } from '../../intake/index.ts'
 import {
   type Asking,
@@ -46,6 +47,9 @@ export interface RequestsWiringParts {
 
 export function createRequestsWiring(parts: RequestsWiringParts) {
   const { live, clock, emit, store, inbox, permissions, accept, ownersPlace, hide } = parts
+
+  /** They rarely change, and every turn needs them. */
+  const lists = new Map<LaneKey, KnownTools>()
 
   const modeOf = (lane: LaneKey) => parts.conversationSettings.mode(lane) ?? live.current().permissionMode
 
@@ -100,12 +104,27 @@ export function createRequestsWiring(parts: RequestsWiringParts) {
     },
     /** The mode of a conversation, and the tools that follow from it and from the rules. */
     toolsOf(lane: LaneKey) {
-      const { allowedTools, askTools, configDir } = live.current()
+      const config = live.current()
       const permissionMode = modeOf(lane)
-      const rules = rulesIn(permissions.read().rules, { lane, project: configDir })
-      return { permissionMode, ...listsFor(permissionMode, allowedTools, askTools, rules) }
+      const read = permissions.read()
+      const known = lists.get(lane)
+      if (known?.config === config && known.read === read && known.tools.permissionMode === permissionMode)
+        return known.tools
+      const rules = rulesIn(read.rules, { lane, project: config.configDir })
+      const tools = { permissionMode, ...listsFor(permissionMode, config.allowedTools, config.askTools, rules) }
+      if (lists.size >= mostLists) lists.clear()
+      lists.set(lane, { config, read, tools })
+      return tools
     },
   }
+}
+
+const mostLists = 1000
+
+interface KnownTools {
+  readonly config: Config
+  readonly read: ReturnType<Permissions['read']>
+  readonly tools: Pick<Turn, 'permissionMode' | 'allowedTools' | 'askTools'>
 }
 
 export type RequestsWiring = ReturnType<typeof createRequestsWiring>

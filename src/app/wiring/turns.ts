@@ -60,7 +60,7 @@ export interface TurnWiringParts {
   readonly subagents: Pick<ReturnType<typeof openSubAgents>, 'live'>
   readonly hook: Triggers['hook']
   readonly requests: RequestsWiring
-  readonly steering: Pick<Steering, 'enter'>
+  readonly steering: Pick<Steering, 'turns'>
   readonly followUpsOf: ReturnType<typeof createReplies>['followUpsOf']
 }
 
@@ -72,18 +72,26 @@ export function createTurnWiring(parts: TurnWiringParts) {
   /** Then a guest's turn cannot write where the file guard would have to look. */
   const guestsAreBoxed = () => parts.walls.view().some(({ who, wall }) => who !== 'owner' && wall === 'bwrap')
 
+  let described = { key: '', words: '' }
+  /** It is nearly always the same as in the turn before. */
+  function capabilitiesFor(backend: string, guest: boolean, confinement: Confinement | null): string {
+    const { allowedTools, askTools } = live.current()
+    const { allowedTools: allowed, workingDir } = confinement?.turn ?? { allowedTools, workingDir: configDir }
+    const asked = guest ? [] : askTools.filter(tool => !allowed.includes(tool))
+    const gateway = equipment.promptAccess(backend)
+    const key = JSON.stringify([workingDir, allowed, asked, guest, gateway])
+    if (key !== described.key) {
+      const shown = { configDir: workingDir, allowedTools: [...allowed, ...asked], askTools: asked, guest, gateway }
+      described = { key, words: capabilities(shown) }
+    }
+    return described.words
+  }
+
   const systemPrompt = async (_: unknown, backend: string, confinement: Confinement | null) => {
     const [sections, skills] = await Promise.all([workspace.read(), workspace.skills()])
-    const { allowedTools, workingDir } = confinement?.turn ?? {
-      allowedTools: live.current().allowedTools,
-      workingDir: configDir,
-    }
     const guest = isConfined(confinement?.turn.profile)
     return assemble(sections, {
-      capabilities: capabilities({
-        ...{ configDir: workingDir, allowedTools, guest },
-        gateway: equipment.promptAccess(backend),
-      }),
+      capabilities: capabilitiesFor(backend, guest, confinement),
       skills,
       withoutMemory: guest && !live.current().guest.memory,
     })
@@ -113,7 +121,7 @@ export function createTurnWiring(parts: TurnWiringParts) {
     confine: parts.walls.profiles.of,
     equip: equipment.equip,
     requests: parts.requests,
-    steering: parts.steering,
+    steerable: parts.steering.turns,
     hook: parts.hook,
     guardTurn: taken => fileGuard.guardTurn(taken, !isOwners(taken) && guestsAreBoxed()),
     compose: ({ event, earlier, received, history: messages, resumed, interrupted, requests }) => {

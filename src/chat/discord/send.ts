@@ -4,7 +4,6 @@ import type { RawFile } from '@discordjs/rest'
 import { stopButton } from '../../base/buttons.ts'
 import type { ChatMemory, FileScope, Outgoing } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
-import type { Buttoned } from '../buttoned.ts'
 import {
   type Answers,
   createLiveDrafts,
@@ -13,7 +12,7 @@ import {
   type Drafts,
   withoutFileLinks,
 } from '../live-drafts.ts'
-import { createSender, type Sender } from '../sender.ts'
+import { type Buttoned, createSender, type Sender } from '../sender.ts'
 import { codes, troubleOf } from './errors.ts'
 import type { Threads } from './places.ts'
 import {

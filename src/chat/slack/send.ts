@@ -1,9 +1,8 @@
 // Sends deliveries and drafts to Slack: as a new message, by editing one of ours, or to one person alone.
 import type { FileScope, Outgoing } from '../../base/chat.ts'
 import type { Place } from '../../base/event.ts'
-import type { Buttoned } from '../buttoned.ts'
 import { type Answers, type Doing, type DraftNote, withoutFileLinks } from '../live-drafts.ts'
-import { createSender, createUnlessRefused, type Sender } from '../sender.ts'
+import { type Buttoned, createSender, createUnlessRefused, type Sender } from '../sender.ts'
 import { createStopNotes } from '../stop-notes.ts'
 import { SlackError, troubleOf } from './errors.ts'
 import { isSlacks } from './hosts.ts'

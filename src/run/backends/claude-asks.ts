@@ -1,12 +1,18 @@
 // What claude asks before it does it, and the answers it understands: the same over its input and through the Agent SDK.
 import { randomUUID } from 'node:crypto'
 import type { AgentEvent, Turn } from '../../base/agent.ts'
+import { isConfined } from '../../base/profile.ts'
 import { type Ask, canonicalJson, longestWork, type Question, type Verdict } from '../../base/tool-use.ts'
 import { type Json, object, objects, string } from '../stdio.ts'
 import { workOf } from '../tool-work.ts'
 
 export const questionTool = 'AskUserQuestion'
 export const planTool = 'ExitPlanMode'
+
+/** Guests' turns never ask. */
+export function isAsking(turn: Turn): boolean {
+  return turn.askTools.length > 0 && !isConfined(turn.profile)
+}
 
 /** What it asks in one turn. */
 export interface Asks {

@@ -11,10 +11,8 @@ import { type ProcessOrder, type RunningProcess, startProcess } from '../process
 import { type Json, object, parseLine } from '../stdio.ts'
 import { type Host, leave } from '../warm.ts'
 import { interruptLine, planAgain, promptOf } from './claude.ts'
-import { type Asks, openAsks, openSteering } from './claude-asks.ts'
-import { createReading } from './claude-read.ts'
-import { isAsking } from './claude-settings.ts'
-import { createTools } from './claude-tools.ts'
+import { type Asks, isAsking, openAsks, openSteering } from './claude-asks.ts'
+import { createReading, createTools } from './claude-read.ts'
 
 /** As much of the SDK as is used here. */
 export interface Sdk {

@@ -26,8 +26,9 @@ import {
   offeredTools,
   replays,
 } from './claude.ts'
+import { isAsking } from './claude-asks.ts'
 import type { Sdk } from './claude-sdk-query.ts'
-import { deniedRuns, hasSettings, isAsking, runSettingsIn } from './claude-settings.ts'
+import { deniedRuns, hasSettings, runSettingsIn } from './claude-settings.ts'
 
 export const claudeSdk = 'claude-sdk'
 

@@ -2,17 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Turn } from '../../base/agent.ts'
-import { isConfined } from '../../base/profile.ts'
 import { toolName } from '../tools.ts'
+import { isAsking } from './claude-asks.ts'
 
 type Environment = Readonly<Record<string, string>>
 
 export const runSettingsIn = (dir: string): string => join(dir, 'settings.json')
-
-/** Guests' turns never ask. */
-export function isAsking(turn: Turn): boolean {
-  return turn.askTools.length > 0 && !isConfined(turn.profile)
-}
 
 /** Whether the run of an owner has settings of its own. */
 export const hasSettings = (turn: Turn): boolean => isAsking(turn) || !hasShell(turn)

@@ -7,9 +7,9 @@ import { type Dialect, systemPromptIn } from '../cli.ts'
 import { claudeServices } from '../network/services.ts'
 import { type Json, jsonLine, openStdioHost, readJsonLines, withoutReferences } from '../stdio.ts'
 import { toolName } from '../tools.ts'
-import { openAsks, openSteering, planTool, questionTool } from './claude-asks.ts'
+import { isAsking, openAsks, openSteering, planTool, questionTool } from './claude-asks.ts'
 import { createReading } from './claude-read.ts'
-import { deniedRuns, hasSettings, isAsking, runSettings, runSettingsIn } from './claude-settings.ts'
+import { deniedRuns, hasSettings, runSettings, runSettingsIn } from './claude-settings.ts'
 
 export const claude: Dialect = {
   name: 'claude',

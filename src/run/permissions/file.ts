@@ -1,5 +1,5 @@
 // permissions.json of the workspace: `{ "allow": [], "ask": [], "deny": [] }`. What cannot be read makes the agent ask, never the reverse.
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { applyEdits, modify, type ParseError, parseTree } from 'jsonc-parser'
 import { permissionsFile } from '../../base/config-files.ts'
@@ -137,6 +137,8 @@ function textOf(
   path: string,
 ): { readonly ok: true; readonly text: string | null } | { readonly ok: false; readonly why: string } {
   try {
+    // Most workspaces have none, and an error for that would cost every turn.
+    if (!existsSync(path)) return { ok: true, text: null }
     // Without O_NONBLOCK, a named pipe in place of the file would block for ever.
     const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { AgentEvent } from '../base/agent.ts'
 import type { Verdict } from '../base/tool-use.ts'
-import { openGate } from './gate.ts'
+import { openGate } from './events.ts'
 
 const ended: AgentEvent = { type: 'ended', ok: true, text: '' }
 
