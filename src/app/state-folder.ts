@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { errorCode } from '../base/error-text.ts'
+import { errorCode } from '../base/unknown.ts'
 import { writeWhole } from '../store/index.ts'
 import { type GatewayNote, noteFile, stateDir } from './discovery-file.ts'
 

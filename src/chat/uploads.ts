@@ -4,9 +4,9 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type AttachmentsAdmin, mostAttachmentBytes, type Uploaded, type UploadStore } from '../base/attachments.ts'
-import { errorCode } from '../base/error-text.ts'
 import type { Attachment } from '../base/event.ts'
 import type { Clock } from '../base/time.ts'
+import { errorCode } from '../base/unknown.ts'
 import { safeName } from './file-name.ts'
 
 export interface UploadParts {

@@ -4,8 +4,8 @@ import { createHash, type Hash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
-import { isMissing } from '../base/error-text.ts'
 import type { Precheck } from '../base/jobs.ts'
+import { isMissing } from '../base/unknown.ts'
 
 export type Checked =
   | { readonly type: 'unchanged' }

@@ -3,9 +3,8 @@
 import { createHash } from 'node:crypto'
 import { type BigIntStats, constants } from 'node:fs'
 import { lstat, open } from 'node:fs/promises'
-import { errorCode } from '../base/error-text.ts'
-import { isObject } from '../base/is-object.ts'
 import { label } from '../base/scrub.ts'
+import { errorCode, isObject } from '../base/unknown.ts'
 
 /** Identifies a state of the file; it is the same file while none of these change. */
 export interface Seen {

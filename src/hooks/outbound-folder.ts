@@ -2,8 +2,8 @@
 
 import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { errorCode } from '../base/error-text.ts'
 import type { Clock } from '../base/time.ts'
+import { errorCode } from '../base/unknown.ts'
 
 export interface OutboundFolder {
   readonly dir: string

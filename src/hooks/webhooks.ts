@@ -1,10 +1,10 @@
 // Webhooks: other programs trigger the agent. Defined in agents.md; accepted only with proof of the secret.
 
 import { createHash, randomBytes } from 'node:crypto'
-import { errorText } from '../base/error-text.ts'
 import type { EventSink, Place, RefusalReason } from '../base/event.ts'
 import { parseModelOverride } from '../base/model-override.ts'
 import type { Emit } from '../base/signal.ts'
+import { errorText } from '../base/unknown.ts'
 import type { ReceiveWebhook, WebhookAnswer } from '../base/webhook.ts'
 import { type CommonFields, type HookTrouble, readSection } from './entry.ts'
 import { type Headers, type Proof, prove, type SignatureKind, signatureKinds } from './signature.ts'

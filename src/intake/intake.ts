@@ -1,7 +1,6 @@
 // Admits events to the lanes. Each received event is accepted, recognized as a duplicate, or refused with a reason.
 
 import type { DescentLimits } from '../base/descent.ts'
-import { errorText } from '../base/error-text.ts'
 import {
   type Accepted,
   type Changed,
@@ -15,6 +14,7 @@ import {
 } from '../base/event.ts'
 import type { FollowUp, Lanes } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
+import { errorText } from '../base/unknown.ts'
 import type { ParsedCommand } from './commands.ts'
 import { type Budget, type Gate, invitation } from './gate.ts'
 

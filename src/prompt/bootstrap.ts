@@ -2,8 +2,8 @@
 
 import { lstat, mkdir, open, realpath, unlink } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
-import { errorCode } from '../base/error-text.ts'
 import { promptRoom } from '../base/files.ts'
+import { errorCode } from '../base/unknown.ts'
 import { type BootPlan, builtInPlan, readBootFile } from './boot-file.ts'
 import { personaFiles } from './persona.ts'
 import type { Found } from './sections.ts'

@@ -2,9 +2,8 @@
 import { type Stats, statSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode, errorText } from '../base/error-text.ts'
-import { isObject } from '../base/is-object.ts'
 import { visible } from '../base/scrub.ts'
+import { errorCode, errorText, isObject } from '../base/unknown.ts'
 
 export interface Skill {
   readonly name: string

@@ -1,9 +1,9 @@
 // The pool of warm hosts: bounded in number and memory. Idle hosts are closed, the least recently used one first.
 
 import type { AgentEvent, Turn } from '../base/agent.ts'
-import { errorText } from '../base/error-text.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
+import { errorText } from '../base/unknown.ts'
 import { unlessStopped } from './events.ts'
 
 /** A backend process that stays up and takes one turn after another. */

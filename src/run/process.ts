@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import { errorText } from '../base/error-text.ts'
+import { errorText } from '../base/unknown.ts'
 import { createEnding } from './end-processes.ts'
 
 export interface ProcessOrder {

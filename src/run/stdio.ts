@@ -1,6 +1,6 @@
 // CLIs that speak JSON lines on stdin and stdout: reading JSON of any shape, the reader that all dialects share, and a warm host.
 import type { AgentEvent, Ended, Turn } from '../base/agent.ts'
-import { isObject } from '../base/is-object.ts'
+import { isObject } from '../base/unknown.ts'
 import { endOf, type Reader } from './cli.ts'
 import { silentEnd } from './diagnosis.ts'
 import { orAlive } from './events.ts'

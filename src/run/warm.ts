@@ -1,7 +1,7 @@
 // Warm mode: turns run on a process that stays up between them, and fall back to cold mode when that fails.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentEvent, Backend, BackendCheck, Ended, FailureReason, Turn } from '../base/agent.ts'
-import { errorText } from '../base/error-text.ts'
+import { errorText } from '../base/unknown.ts'
 import { cutOff, failed, openGate, stopped, TimedOut, unlessStopped } from './events.ts'
 import { findProgram } from './find-program.ts'
 import type { Host, Pool } from './pool.ts'

@@ -2,11 +2,11 @@
 
 import type { Live } from '../base/agent.ts'
 import type { ChatAdapter, MessageRef, Outgoing } from '../base/chat.ts'
-import { errorText } from '../base/error-text.ts'
 import { isBackground, type NewEvent, type Place } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
+import { errorText } from '../base/unknown.ts'
 
 type Action = NonNullable<Outgoing['action']>
 

@@ -3,7 +3,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isMissing } from '../base/error-text.ts'
+import { isMissing } from '../base/unknown.ts'
 
 /** What will be appended to a file, stored before it is written: after a crash it tells how much was written. */
 export interface Intent {

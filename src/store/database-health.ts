@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { errorText } from '../base/error-text.ts'
+import { errorText } from '../base/unknown.ts'
 import { codes, DatabaseUnusable, sqliteCode } from './database-errors.ts'
 
 export interface DatabaseTrouble {

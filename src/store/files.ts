@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { errorCode } from '../base/error-text.ts'
+import { errorCode } from '../base/unknown.ts'
 
 export async function writeWhole(path: string, text: string): Promise<void> {
   await replaceWhole(path, text, () => true)

@@ -21,7 +21,7 @@ import {
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { configFiles, permissionsFile } from '../base/config-files.ts'
-import { errorCode } from '../base/error-text.ts'
+import { errorCode } from '../base/unknown.ts'
 import { writeWhole } from './files.ts'
 
 /** The content of a file. Without a text: there was no file (the hash is empty), or the text was not stored. */

@@ -1,8 +1,8 @@
 // Deliberate changes to the guarded files, with a known author: the owner's decisions (approve, deny, undo), and the tools remember and forget.
 import { type ConfigFileName, isConfigFile } from '../base/config-files.ts'
-import { errorCode } from '../base/error-text.ts'
 import type { ChangeResult, MemoryChange, MemoryLog } from '../base/memory.ts'
 import type { Caller, ToolAnswer } from '../base/tools.ts'
+import { errorCode } from '../base/unknown.ts'
 import { type Actor, actorCalling } from './actor.ts'
 import type { Change, Changes } from './changes.ts'
 import { absent, type Found, type GuardedFiles, isUnkept, type Version, versionOf } from './guarded-files.ts'

@@ -1,9 +1,9 @@
 // The persona files as the owner edits them on the Files page: each save is recorded like an edit by hand.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorCode } from '../base/error-text.ts'
 import { mostFileBytes, type OwnFile, type OwnFiles, type OwnText, type OwnWritten, promptRoom } from '../base/files.ts'
 import type { MemoryChange } from '../base/memory.ts'
+import { errorCode } from '../base/unknown.ts'
 import { byHand } from './actor.ts'
 import { type Change, type Changes, isTooLong } from './changes.ts'
 import { type GuardedFiles, type Look, type Version, versionOf } from './guarded-files.ts'

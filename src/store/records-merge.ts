@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual as same } from 'node:util'
-import { isObject } from '../base/is-object.ts'
+import { isObject } from '../base/unknown.ts'
 
 /** By id, in file order; the values as they are in the file. */
 export type Entries = ReadonlyMap<string, unknown>

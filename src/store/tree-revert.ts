@@ -12,9 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { errorCode } from '../base/error-text.ts'
 import { visible } from '../base/scrub.ts'
 import type { Emit } from '../base/signal.ts'
+import { errorCode } from '../base/unknown.ts'
 import type { Actor } from './actor.ts'
 import { type Change, type Changes, longestText } from './changes.ts'
 import { absent, type Version } from './guarded-files.ts'

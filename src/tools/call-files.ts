@@ -15,8 +15,8 @@ import {
 } from 'node:fs'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode, isMissing } from '../base/error-text.ts'
 import type { ToolAnswer, ToolCalls } from '../base/tools.ts'
+import { errorCode, isMissing } from '../base/unknown.ts'
 
 export interface Calls {
   /** Answers calls for this key until `leave`, which must come before the key expires; then the folder is removed. */

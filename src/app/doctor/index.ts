@@ -6,8 +6,8 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Check } from '../../base/check.ts'
-import { errorText } from '../../base/error-text.ts'
 import { scrubber, secretHider } from '../../base/scrub.ts'
+import { errorText } from '../../base/unknown.ts'
 import { type Config, type Loaded, type LoadFrom, loadConfig, secretsIn, type Variables } from '../../config/index.ts'
 import {
   type BackendParts,

@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { errorText } from '../../base/error-text.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
 import { mask } from '../../base/scrub.ts'
 import type { Emit, Signal } from '../../base/signal.ts'
 import type { Clock } from '../../base/time.ts'
+import { errorText } from '../../base/unknown.ts'
 import { type LiveConfig, showProblems } from '../../config/index.ts'
 import { changeNotice } from '../../send/index.ts'
 import {

@@ -1,6 +1,6 @@
 // Whether the bot can write to a channel, asked without connecting and without sending anything.
 import type { PlaceCheck } from '../../base/chat-module.ts'
-import { errorText } from '../../base/error-text.ts'
+import { errorText } from '../../base/unknown.ts'
 import { isId } from './message.ts'
 import type { DiscordOptions } from './options.ts'
 import { type ChannelGiven, type GuildGiven, writableIn } from './permissions.ts'

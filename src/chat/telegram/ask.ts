@@ -1,5 +1,5 @@
 // Single requests to the Bot API without the library, for checks before the chat is opened.
-import { errorText } from '../../base/error-text.ts'
+import { errorText } from '../../base/unknown.ts'
 import type { TelegramOptions } from './options.ts'
 
 export type Answer =

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import type { McpServer, Turn } from '../../base/agent.ts'
-import { errorText } from '../../base/error-text.ts'
 import { ownServer } from '../../base/tools.ts'
+import { errorText } from '../../base/unknown.ts'
 import { type Json, object, string } from '../stdio.ts'
 import type { Loopback } from './opencode-http.ts'
 

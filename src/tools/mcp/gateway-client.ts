@@ -1,7 +1,7 @@
 // The gateway as the bridge sees it: two calls over loopback HTTP. Every failure becomes a readable message; nothing hangs.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorCode, errorText } from '../../base/error-text.ts'
 import type { OfferedTool, ToolAnswer } from '../../base/tools.ts'
+import { errorCode, errorText } from '../../base/unknown.ts'
 
 // As in the gateway's own server: an `import` of node:http, or fetch, would load undici.
 const { request } = process.getBuiltinModule('node:http')

@@ -1,5 +1,5 @@
 // The entry point of the command line. Loads the commands and their options, except for a plain `status`, which scripts call often.
-import { errorText } from '../../base/error-text.ts'
+import { errorText } from '../../base/unknown.ts'
 import type { CliPorts, Flags } from './ports.ts'
 import type { Terminal } from './terminal.ts'
 

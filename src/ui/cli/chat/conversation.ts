@@ -1,7 +1,7 @@
 // A conversation with a gateway that may restart: reconnects, and resends messages that were not accepted.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorText } from '../../../base/error-text.ts'
+import { errorText } from '../../../base/unknown.ts'
 import type { Address } from '../ports.ts'
 import { visit } from './connection.ts'
 import type { Frame } from './wire.ts'

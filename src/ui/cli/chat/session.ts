@@ -1,8 +1,8 @@
 // A session at the terminal: `aetheel chat` without a text. You can type while an answer is running.
 import { randomUUID } from 'node:crypto'
 import { createInterface, type Interface } from 'node:readline/promises'
-import { errorText } from '../../../base/error-text.ts'
 import type { Decision } from '../../../base/requests.ts'
+import { errorText } from '../../../base/unknown.ts'
 import { remoteApprovals } from '../approvals.ts'
 import { paintFor, type Terminal } from '../terminal.ts'
 import { openAsking } from './asking.ts'

@@ -1,4 +1,8 @@
-// The message and the code of whatever was thrown.
+// Values of unknown type: whether one is an object, and the message and the code of whatever was thrown.
+
+/** What JSON calls an object and YAML a mapping. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
