@@ -112,16 +112,6 @@ export interface Delivery {
   readonly replaces?: string
 }
 
-/**
- * The key of the event that a delivery or draft belongs to. For a message sent during a turn (`#said-…#final`) it is that message's own
- * key.
- */
-export const eventOfDelivery = (key: string): string => key.replace(/#(?:draft|final(?:-\d+)?|notice-[^#]*)$/, '')
-
-/** A message that an agent sends during a turn is treated like an event of its own; each idempotency key is sent once. */
-export const interimKey = (eventKey: string, idempotencyKey: string): string => `${eventKey}#said-${idempotencyKey}`
-export const eventOfInterim = (key: string): string => key.replace(/#said-[^#]*$/, '')
-
 /** What a chat remembers across restarts. A kill does not undo a `put`; a power failure may. */
 export interface ChatMemory {
   get(name: string): string | null

@@ -286,3 +286,15 @@ export function readPlace(written: string | null, chats: readonly [string, ...st
 
 /** The full form: `discord:1234`. Also the lane of that conversation. */
 export const placeName = ({ chat, conversation }: Place): string => `${chat}:${conversation}`
+
+// Keys of deliveries, which are made from that of their event.
+
+/**
+ * The key of the event that a delivery or draft belongs to. For a message sent during a turn (`#said-…#final`) it is that message's own
+ * key.
+ */
+export const eventOfDelivery = (key: string): string => key.replace(/#(?:draft|final(?:-\d+)?|notice-[^#]*)$/, '')
+
+/** A message that an agent sends during a turn is treated like an event of its own; each idempotency key is sent once. */
+export const interimKey = (eventKey: string, idempotencyKey: string): string => `${eventKey}#said-${idempotencyKey}`
+export const eventOfInterim = (key: string): string => key.replace(/#said-[^#]*$/, '')

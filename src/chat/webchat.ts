@@ -1,17 +1,18 @@
 // WebChat: the chat of the browser page, the terminal and other programs, over WebSocket or HTTP.
 import { aborted } from '../base/aborted.ts'
-import { type ChatAdapter, type Delivery, eventOfDelivery, type Outgoing, type Posted } from '../base/chat.ts'
+import type { ChatAdapter, Delivery, Outgoing, Posted } from '../base/chat.ts'
 import type { Stretch } from '../base/conversations.ts'
-import type {
-  Accepted,
-  Attachment,
-  Changed,
-  Duplicate,
-  EventSink,
-  Message,
-  NewEvent,
-  Place,
-  Refused,
+import {
+  type Accepted,
+  type Attachment,
+  type Changed,
+  type Duplicate,
+  type EventSink,
+  eventOfDelivery,
+  type Message,
+  type NewEvent,
+  type Place,
+  type Refused,
 } from '../base/event.ts'
 import type { Request } from '../base/requests.ts'
 import type { Connected, MessageReply, NewMessage, Socket } from '../base/socket.ts'

@@ -3,14 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import {
-  type ChatAdapter,
-  type ChatLimits,
-  type Delivery,
-  eventOfDelivery,
-  eventOfInterim,
-  interimKey,
-} from '../base/chat.ts'
+import type { ChatAdapter, ChatLimits, Delivery } from '../base/chat.ts'
+import { eventOfDelivery, eventOfInterim, interimKey } from '../base/event.ts'
 import { createAttached } from './attached.ts'
 import { createUnprompted } from './unprompted.ts'
 

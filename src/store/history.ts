@@ -1,7 +1,7 @@
 // The messages of a conversation, read back from the rows of the queues.
-import { type Delivery, eventOfDelivery, eventOfInterim } from '../base/chat.ts'
+import type { Delivery } from '../base/chat.ts'
 import type { Stretch } from '../base/conversations.ts'
-import type { LaneKey, NewEvent } from '../base/event.ts'
+import { eventOfDelivery, eventOfInterim, type LaneKey, type NewEvent } from '../base/event.ts'
 import type { PastMessage } from '../base/history.ts'
 import { isRequestMessage } from '../base/requests.ts'
 import type { Database } from './database.ts'

@@ -2,15 +2,24 @@
 
 import type { EventView, Step } from '../base/activity.ts'
 import type { Usage } from '../base/agent.ts'
-import { type Delivery, eventOfDelivery, eventOfInterim } from '../base/chat.ts'
-import { hookOf, type LaneKey, type NewEvent, placeName, principalOf, textOf } from '../base/event.ts'
+import type { Delivery } from '../base/chat.ts'
+import {
+  eventOfDelivery,
+  eventOfInterim,
+  hookOf,
+  type LaneKey,
+  type NewEvent,
+  placeName,
+  principalOf,
+  textOf,
+} from '../base/event.ts'
 import type { Request } from '../base/requests.ts'
 import { excerpt } from '../base/scrub.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import { seconds } from './activity.ts'
 import type { Database } from './database.ts'
-import { createOptionalWrites, type OptionalWrites } from './optional-writes.ts'
+import { createOptionalWrites, type OptionalWrites } from './database.ts'
 
 export interface RunningItem {
   readonly id: number

@@ -6,8 +6,7 @@ import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { ToolResult, ToolUse } from '../base/tool-use.ts'
 import type { EventWork, WorkItem } from '../base/work.ts'
-import type { Database } from './database.ts'
-import type { OptionalWrites } from './optional-writes.ts'
+import type { Database, OptionalWrites } from './database.ts'
 
 export interface WorkStore {
   listen(signal: Signal): void

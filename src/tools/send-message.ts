@@ -1,7 +1,7 @@
 // send_message: the agent sends a message during a turn, or to another place.
-import { type FileScope, interimKey } from '../base/chat.ts'
+import type { FileScope } from '../base/chat.ts'
 import type { DescentLimits } from '../base/descent.ts'
-import type { Place } from '../base/event.ts'
+import { interimKey, type Place } from '../base/event.ts'
 import type { Caller, Tool } from '../base/tools.ts'
 import { createIdempotencyKeys, done, refused, tool } from './tool.ts'
 

@@ -297,7 +297,7 @@ export const faults: Record<string, Fault> = {
     },
   },
   'take an answer that nobody asked for': {
-    file: 'run/backends/claude.ts',
+    file: 'run/backends/claude-read.ts',
     find: "let mine = own === ''",
     put: 'let mine = true',
     noticedBy: { test: 'test/contracts/backend-stays-up.contract.test.ts', name: 'is not used as an answer' },

@@ -118,7 +118,9 @@ export function createTurnWiring(parts: TurnWiringParts) {
       }
     },
     systemPrompt,
-    confine: parts.walls.profiles.of,
+    // Most turns are the owner's own, without a sandbox.
+    confine: async (taken, backend) =>
+      isOwners(taken) && live.current().sandbox === 'off' ? null : parts.walls.profiles.of(taken, backend),
     equip: equipment.equip,
     requests: parts.requests,
     steerable: parts.steering.turns,
