@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import type { AttachmentsAdmin } from '../base/attachments.ts'
 import { createClicks } from '../base/buttons.ts'
 import type { ChatAdapter } from '../base/chat.ts'
-import { readPlace } from '../base/event.ts'
+import { type LaneKey, readPlace } from '../base/event.ts'
 import { once } from '../base/once.ts'
 import type { Emit, Signal } from '../base/signal.ts'
 import { subAgentLimits } from '../base/subagents.ts'
@@ -16,7 +16,7 @@ import { createBootTask } from '../hooks/index.ts'
 import { createBudget, createDescentLimits } from '../intake/index.ts'
 import { createSkillsAdmin, createWorkspace, markOf, wordsOf } from '../prompt/index.ts'
 import { createRoutes, createSteering, openCooldowns, openSubAgents, type TempDirs } from '../run/index.ts'
-import { createNotices, createUnprompted, notifyOfBudget } from '../send/index.ts'
+import { createNotices, createUnprompted, notifyOfBudget, workLines } from '../send/index.ts'
 import {
   byHand,
   createLogins,
@@ -95,10 +95,12 @@ export async function buildGateway(parts: BuildParts) {
     approved: file => memoryWiring.fileGuard.approved(file),
   })
 
+  const verbosityOf = (lane: LaneKey) => conversationSettings.verbosity(lane) ?? live.current().verbosity
   const chats = new Map<string, ChatAdapter>()
   const { attached, scopeOf, deliveries, deliver, followUpsOf } = createReplies({
     ...{ live, clock, emit, chats, scrub },
     attachments: stores.history.attachments,
+    workListed: (event, lane) => (verbosityOf(lane) === 'full' ? workLines(mission.work.of(event)) : ''),
     reports: (taken, wording) => subagents.reports(taken, wording),
   })
   const bug = (error: unknown) => log.error({ err: error }, 'internal error')
@@ -173,6 +175,8 @@ export async function buildGateway(parts: BuildParts) {
     ...{ conversationSettings, sessions, usage, pairing },
     jobs: triggers.jobs,
     memory: memoryWiring.memory,
+    work: mission.work,
+    verbosityOf,
     status: () => report.status(),
   })
   const clicks = createClicks()
@@ -226,6 +230,7 @@ export async function buildGateway(parts: BuildParts) {
       followUpsOf,
       requests,
       steering,
+      verbosityOf,
     },
     walls: parts.walls,
     fileGuard: memoryWiring.fileGuard,

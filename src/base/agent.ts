@@ -202,7 +202,8 @@ export type TurnEnd =
 /** What the person sees while the turn runs. Best effort: it may drop anything and never throws. */
 export interface Live {
   text(delta: string): void
-  action(label: string, phase: ActionPhase): void
+  /** `waits`: it waits for a person, so it is shown in every conversation. */
+  action(label: string, phase: ActionPhase, waits?: true): void
   /** Resolves when nothing is being sent any more. */
   close(): Promise<void>
 }

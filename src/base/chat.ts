@@ -15,6 +15,12 @@ export interface FileScope {
   readonly files: readonly string[]
 }
 
+/** A Markdown file that is not in the workspace. */
+export interface TextDocument {
+  readonly name: string
+  readonly text: string
+}
+
 export interface Outgoing {
   /** Makes a repeat harmless: the platform (or the adapter) posts each key once. */
   readonly key: string
@@ -30,6 +36,8 @@ export interface Outgoing {
   readonly files?: readonly string[]
   /** Missing: the files were chosen in a turn of the owner. They are checked again when they are read. */
   readonly scope?: FileScope
+  /** Sent along as a file. */
+  readonly document?: TextDocument
   /** Shown under the text, if the platform has buttons (`limits.buttons`). */
   readonly buttons?: readonly Button[]
   /** The key of an earlier message with buttons, which this one replaces by an edit. If that is gone, it is posted as a new message. */
@@ -107,6 +115,7 @@ export interface Delivery {
   readonly scope?: FileScope
   /** It answers a command, such as /status, and does not wait behind an answer that cannot be delivered now. */
   readonly command?: true
+  readonly document?: TextDocument
   readonly buttons?: readonly Button[]
   /** As in `Outgoing`. */
   readonly replaces?: string

@@ -67,6 +67,7 @@ const samples: Readonly<Record<string, string>> = {
   'http.host': '::1',
   timezone: 'Asia/Tokyo',
   permission_mode: 'plan',
+  verbosity: 'full',
   'queue.busy': 'queue',
   'queue.mode': 'steer',
   'log.level': 'trace',

@@ -31,6 +31,7 @@ test('without any settings the defaults are used', async () => {
     allowedTools: ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'WebSearch', 'WebFetch'],
     askTools: ['Bash'],
     permissionMode: 'bypassPermissions',
+    verbosity: 'normal',
     anthropic: { apiKey: null },
     query: { timeoutMs: 120_000, maxMs: 1_800_000 },
     queue: { maxConcurrent: 5, maxDepth: 100, busy: 'reject', mode: 'wait', collect: false },

@@ -31,10 +31,16 @@ test('/cron lists the jobs for everybody, and their problems only for the owner'
   )
   const many = async () => ({ jobs: Array.from({ length: 60 }, () => briefing), troubles: [] })
   const flood = setup({ jobs: { ...recordingAdmin().jobs, list: many } })
-  expect((await flood.say('/cron'))?.split('\n').slice(40)).toEqual([
-    '- and 20 more; `npx aetheel cron list` shows them all',
-  ])
-  expect((await flood.say('/cron', guest))?.split('\n').slice(40)).toEqual(['- and 20 more'])
+  expect(
+    String(await flood.say('/cron'))
+      .split('\n')
+      .slice(40),
+  ).toEqual(['- and 20 more; `npx aetheel cron list` shows them all'])
+  expect(
+    String(await flood.say('/cron', guest))
+      .split('\n')
+      .slice(40),
+  ).toEqual(['- and 20 more'])
   const none = setup({ jobs: { ...recordingAdmin().jobs, list: async () => ({ jobs: [], troubles: [] }) } })
   expect(await none.say('/cron', guest)).toBe('There are no jobs.')
   expect(await none.say('/cron')).toContain('/cron add NAME | SCHEDULE | INSTRUCTION')

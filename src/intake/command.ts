@@ -1,4 +1,5 @@
 // A chat command: who sent it, and the table row that defines it.
+import type { TextDocument } from '../base/chat.ts'
 import type { Author, LaneKey, Place } from '../base/event.ts'
 
 /** Who sent a command, and where. */
@@ -15,6 +16,9 @@ export interface CommandRequest extends CommandFrom {
   readonly rest: string
 }
 
+/** A text, or a text with a document, which chats send as a file. */
+export type CommandAnswer = string | { readonly text: string; readonly document: TextDocument }
+
 export interface CommandRow {
   readonly names: readonly [string, ...string[]]
   /** Its arguments, for the help text. */
@@ -28,5 +32,5 @@ export interface CommandRow {
     lane: LaneKey,
   ): { readonly type: 'message'; readonly text: string; readonly steer?: true } | null
   /** Null: the rest of the text is a message for the agent. */
-  readonly answer: ((request: CommandRequest) => Promise<string>) | null
+  readonly answer: ((request: CommandRequest) => Promise<CommandAnswer>) | null
 }

@@ -23,6 +23,7 @@ const noSubAgents: CommandParts['subagents'] = {
 function setup(given: Partial<CommandParts> = {}) {
   const chosen = new Map<string, { backend: string | null; model: string | null }>()
   const modes = new Map<string, string>()
+  const verbosities = new Map<string, string>()
   const commands = createCommands({
     backends: ['claude', 'codex', 'opencode'],
     answering: lane => ({ backend: chosen.get(lane)?.backend ?? 'claude', model: chosen.get(lane)?.model ?? null }),
@@ -45,6 +46,11 @@ function setup(given: Partial<CommandParts> = {}) {
     status: () => status,
     reload: async () => 'Reloaded.',
     usage: () => ({ today: [], month: [], budget: null }),
+    lastUsage: () => null,
+    work: () => null,
+    verbosities: ['quiet', 'normal', 'full'],
+    verbosity: lane => ({ verbosity: verbosities.get(lane) ?? 'normal', own: verbosities.has(lane) }),
+    chooseVerbosity: async (lane, how) => void (how === null ? verbosities.delete(lane) : verbosities.set(lane, how)),
     now: () => 0,
     subagents: noSubAgents,
     ...recordingAdmin(),
@@ -184,4 +190,32 @@ test('/retry sends the last message again, and /continue lets the agent go on', 
   })
   expect(await setup().say('/retry')).toBe('There is no message to send again.')
   expect(await setup().say('/continue')).toEqual({ type: 'message', text: 'Continue where you stopped.' })
+})
+
+test('/usage last shows the last turn of this conversation', async () => {
+  const spent = [
+    { backend: 'claude', model: 'opus', turns: 1, inputTokens: 12_345, outputTokens: 67, costUsd: 0.1234 },
+  ] as const
+  expect(await setup({ lastUsage: () => ({ ms: 4200, spent }) }).say('/usage last')).toBe(
+    '**Last turn**, 4.2 s\n- claude (opus): 1 turn, 12k tokens in, 67 out, $0.1234',
+  )
+  expect(await setup().say('/usage last')).toBe('No turn of this conversation is stored.')
+})
+
+test('/work gives the owner the whole work as a document', async () => {
+  const { say } = setup({ work: () => ({ steps: 2, document: '# What the agent did' }) })
+  expect(await say('/work')).toEqual({
+    text: 'What the agent did, in 2 steps:',
+    document: { name: 'work.md', text: '# What the agent did' },
+  })
+  expect(await say('/work', { ...author, owner: false })).toBe('/work is for the owner of this gateway.')
+  expect(await setup().say('/work')).toContain('nothing')
+})
+
+test('/verbosity shows, changes and resets how much is shown in this conversation', async () => {
+  const { say } = setup()
+  expect(await say('/verbosity')).toBe('The verbosity of this conversation is normal. Available: quiet, normal, full.')
+  expect(await say('/verbosity loud')).toBe('There is no verbosity called "loud". Available: quiet, normal, full.')
+  expect(await say('/verbosity full')).toBe('From the next message on: full (for this conversation).')
+  expect(await say('/verbosity default')).toBe('From the next message on: normal.')
 })

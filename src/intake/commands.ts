@@ -1,15 +1,15 @@
 // Chat commands: one table for every chat. They are answered immediately, even while a turn is running.
 
-import type { BudgetView } from '../base/budget.ts'
-import { counted } from '../base/counted.ts'
 import type { LaneKey } from '../base/event.ts'
 import { parseModelOverride } from '../base/model-override.ts'
-import type { CommandFrom, CommandRequest, CommandRow } from './command.ts'
+import type { CommandAnswer, CommandFrom, CommandRequest, CommandRow } from './command.ts'
 import { type CronParts, cronRow } from './cron-command.ts'
 import { type MemoryParts, memoryRow } from './memory-command.ts'
 import { type SubAgentsParts, subagentsRow } from './subagents.ts'
+import { type UsageParts, usageRow } from './usage-command.ts'
+import { verbosityRow, type WorkParts, workRow } from './work-command.ts'
 
-export interface CommandParts extends SubAgentsParts, CronParts, MemoryParts {
+export interface CommandParts extends SubAgentsParts, CronParts, MemoryParts, UsageParts, WorkParts {
   readonly backends: readonly string[]
   /** The backend and model of this conversation. Model null: the backend's default. */
   answering(lane: LaneKey): { readonly backend: string; readonly model: string | null }
@@ -48,22 +48,12 @@ export interface CommandParts extends SubAgentsParts, CronParts, MemoryParts {
   }
   /** Reloads the configuration and describes the result. */
   reload(): Promise<string>
-  usage(): { readonly today: readonly Spent[]; readonly month: readonly Spent[]; readonly budget: BudgetView | null }
-}
-
-export interface Spent {
-  readonly backend: string
-  readonly model: string | null
-  readonly turns: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly costUsd: number | null
 }
 
 export type ParsedCommand =
   /** `steer`: it is meant for the turn that is running. */
   | { readonly type: 'message'; readonly text: string; readonly steer?: true }
-  | { readonly type: 'command'; answer(from: CommandFrom): Promise<string> }
+  | { readonly type: 'command'; answer(from: CommandFrom): Promise<CommandAnswer> }
 
 /** Tells our commands from messages for the agent. An unknown slash command is part of the message. */
 export function createCommands(parts: CommandParts): {
@@ -170,11 +160,9 @@ function commandTable(parts: CommandParts): readonly CommandRow[] {
       about: 'Show how the gateway is doing.',
       answer: async ({ lane }) => statusOf(parts.status(), parts.now(), parts.answering(lane)),
     },
-    {
-      names: ['usage'],
-      about: 'Show usage for today and the last 30 days.',
-      answer: async () => usageOf(parts.usage()),
-    },
+    usageRow(parts),
+    workRow(parts),
+    verbosityRow(parts),
     subagentsRow(parts),
     cronRow(parts),
     memoryRow(parts),
@@ -294,39 +282,6 @@ function duration(ms: number): string {
   if (minutes < 1) return `${Math.floor(ms / 1000)} s`
   return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
-
-function usageOf({ today, month, budget }: ReturnType<CommandParts['usage']>): string {
-  const limit = budget ? [`**Budget**\n${budgetOf(budget)}`] : []
-  return [`**Today**\n${sumsOf(today)}`, ...limit, `**Last 30 days**\n${sumsOf(month)}`].join('\n\n')
-}
-
-const levels = {
-  within: '',
-  paused: ' Heartbeats and cron jobs are paused until tomorrow.',
-  over: ' Heartbeats and cron jobs are paused, and only the owner is answered, until tomorrow.',
-}
-
-function budgetOf({ usd, tokens, level }: BudgetView): string {
-  const parts = [
-    ...(usd ? [`$${usd.spent.toFixed(2)} of $${usd.of.toFixed(2)}`] : []),
-    ...(tokens ? [`${count(tokens.spent)} of ${count(tokens.of)} tokens`] : []),
-  ]
-  return `${parts.join(', ')} for today.${levels[level]}`
-}
-
-function sumsOf(rows: readonly Spent[]): string {
-  if (rows.length === 0) return 'nothing'
-  return rows
-    .map(({ backend, model, turns, inputTokens, outputTokens, costUsd }) => {
-      const cost = costUsd === null ? '' : `, $${costUsd.toFixed(costUsd < 1 ? 4 : 2)}`
-      const tokens = `${count(inputTokens)} tokens in, ${count(outputTokens)} out`
-      return `- ${backend}${model ? ` (${model})` : ''}: ${counted(turns, 'turn')}, ${tokens}${cost}`
-    })
-    .join('\n')
-}
-
-const count = (n: number) =>
-  n < 10_000 ? String(n) : n < 1_000_000 ? `${Math.round(n / 1000)}k` : `${(n / 1e6).toFixed(1)}M`
 
 const helpOf = (list: readonly CommandRow[]) =>
   list.map(({ names, takes, about }) => `- \`/${names[0]}${takes ? ` ${takes}` : ''}\`: ${about}`).join('\n')

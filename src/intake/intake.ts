@@ -15,6 +15,7 @@ import {
 import type { FollowUp, Lanes } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
 import { errorText } from '../base/unknown.ts'
+import type { CommandAnswer } from './command.ts'
 import type { ParsedCommand } from './commands.ts'
 import { type Budget, type Gate, invitation } from './gate.ts'
 
@@ -33,7 +34,7 @@ export interface IntakeParts {
   /** Whether every message that would have to wait is handed to the running turn. */
   steersAlways(): boolean
   /** The deliveries that carry the answer to a command. */
-  deliveries(event: NewEvent, text: string): readonly FollowUp[]
+  deliveries(event: NewEvent, answer: CommandAnswer): readonly FollowUp[]
   /** The text of a refusal. */
   reason(why: RefusalReason, depth: number): string
 }
@@ -118,9 +119,9 @@ export function openIntake({
     try {
       if (await inbox.knows(key)) return { type: 'duplicate', id: 0 }
       const author = { ...what.author, id: principalOf(event).person ?? what.author.id }
-      const text = await parsed.answer({ lane, author, place, key })
+      const answer = await parsed.answer({ lane, author, place, key })
       const command: NewEvent = { ...event, what: { ...what, kind: 'command' } }
-      const stored = await inbox.file(lane, key, command, deliveries(command, text))
+      const stored = await inbox.file(lane, key, command, deliveries(command, answer))
       emit({ type: 'command-answered', source: event.source, lane })
       return stored === 'filed' ? { type: 'accepted', id: 0, position: 0 } : { type: 'duplicate', id: 0 }
     } catch (error) {

@@ -55,7 +55,7 @@ test('the list shows state, age and progress, with running sub-agents first', as
 })
 
 test('a long list is cut, and says so', async () => {
-  const lines = (await setup(Array.from({ length: 30 }, () => agent())).say(''))?.split('\n') ?? []
+  const lines = String(await setup(Array.from({ length: 30 }, () => agent())).say('')).split('\n')
   expect([lines.length, lines.at(-1)]).toEqual([21, '… and 10 older ones.'])
 })
 

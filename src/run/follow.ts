@@ -67,14 +67,14 @@ export async function follow(
     let waits = false
     const waiting = () => {
       waits = true
-      live.action(label, 'started')
+      live.action(label, 'started', true)
     }
     const verdict = await parts.requests.answerTo(ask, asking, waiting, signal).catch((error: unknown) => {
       parts.reportProblem(error)
       return { allow: false, message: 'The request could not be stored, so nobody can be asked.' } as const
     })
     asked.delete(ask.id)
-    if (waits) live.action(label, 'ended')
+    if (waits) live.action(label, 'ended', true)
     if (verdict !== null) answer(verdict)
   }
 

@@ -41,6 +41,19 @@ test('a long text is split into pieces, unless it is long enough to be sent as a
   expect(deliveriesOf('one two three four five six', { fileOver: 27 }).length).toBeGreaterThan(1)
 })
 
+test('a document goes as a file where the chat takes files, and follows the text elsewhere', () => {
+  const document = { name: 'work.md', text: 'all of it' }
+  const sent = (limits: Partial<ChatLimits>) =>
+    createDeliveries(new Map([['chat', chat({ length: 200, ...limits })]]))(
+      { key: 'k', item: event('command'), earlier: [] },
+      { kind: 'final', ok: true, text: 'Work:', document },
+    ).map(({ item }) => item)
+  expect(sent({ fileOver: 100 })).toMatchObject([{ text: 'Work:', document }])
+  const [inline] = sent({})
+  expect(inline).toMatchObject({ text: 'Work:\n\nall of it' })
+  expect(inline).not.toHaveProperty('document')
+})
+
 test('an agent without an answer still ends visibly', () => {
   for (const nothing of ['', ' \n\t', '\n'.repeat(50)])
     expect(deliveriesOf(nothing)).toMatchObject([{ text: '(The agent finished without an answer.)' }])

@@ -1,7 +1,7 @@
 // Answers on their way out. `createDeliveries` turns an answer into deliveries for the outbox: worded and split to fit the platform, each with
 // a key that makes a repeat harmless. `createDeliver` works on the outbox: it posts each delivery until the platform has accepted or refused it.
 import type { FailureReason, TurnEnd } from '../base/agent.ts'
-import type { ChatAdapter, ChatLimits, Delivery, FileScope } from '../base/chat.ts'
+import type { ChatAdapter, ChatLimits, Delivery, FileScope, TextDocument } from '../base/chat.ts'
 import { type EventPayload, type NewEvent, placeName } from '../base/event.ts'
 import type { FollowUp, Outcome, Taken } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
@@ -15,6 +15,8 @@ export interface Wording {
   readonly ok: boolean
   /** Distinguishes several notices about the same message. */
   readonly tag?: string
+  /** Sent as a file where the chat takes files; elsewhere it follows the text. */
+  readonly document?: TextDocument
 }
 
 /** The key of the first (often only) piece of an event's final. */
@@ -46,12 +48,15 @@ export function createDeliveries(chats: ReadonlyMap<string, ChatAdapter>, { find
   }
 
   function deliveriesTo(event: NewEvent, key: string, wording: Wording, scope?: FileScope): readonly FollowUp[] {
-    const { kind, text, ok, tag = '' } = wording
+    const { kind, ok, tag = '', document } = wording
     const { replyTo: place, what } = event
     if (!place) return []
     const about = what.kind === 'message' || what.kind === 'command' ? what.id : null
     const base = kind === 'final' ? finalKey(key) : `${key}#notice-${tag}`
-    return piecesFor(text, chats.get(place.chat)?.limits ?? null).map((piece, i) => {
+    const limits = chats.get(place.chat)?.limits ?? null
+    const asFile = document && limits?.fileOver !== undefined
+    const text = document && !asFile ? `${wording.text}\n\n${document.text}` : wording.text
+    return piecesFor(text, limits).map((piece, i) => {
       const files = ok && what.kind !== 'command' ? filesLinkedIn(piece, path => find(path, scope)) : []
       return {
         queue: 'out',
@@ -60,6 +65,7 @@ export function createDeliveries(chats: ReadonlyMap<string, ChatAdapter>, { find
         item: {
           ...{ place, kind, about, text: piece, ok },
           ...withFiles(files, scope),
+          ...(asFile && { document }),
           ...(what.kind === 'command' ? { command: true } : {}),
         } satisfies Delivery,
       }
@@ -146,12 +152,13 @@ export function createDeliver(chats: ReadonlyMap<string, ChatAdapter>, clock: Cl
       emit({ type: 'delivery-refused', ...about, why: `the chat ${delivery.place.chat} is not enabled` })
       return { type: 'failed', why: 'chat-off' }
     }
-    const { kind, about: answered, text, ok, files = [], scope, buttons, replaces } = delivery
+    const { kind, about: answered, text, ok, files = [], scope, document, buttons, replaces } = delivery
     const posted = await chat.post(
       delivery.place,
       {
         ...{ key, kind, about: answered, text, ok, action: null },
         ...withFiles(files, scope),
+        ...(document && { document }),
         ...(buttons && { buttons }),
         ...(replaces !== undefined && { replaces }),
       },

@@ -52,7 +52,12 @@ function setup(post: (message: Outgoing) => Promise<void> = async () => undefine
         signal.addEventListener('abort', () => resolve())
       }),
   }
-  const open = createDrafts(new Map([['chat', chat]]), clock, signal => emitted.push(signal))
+  const open = createDrafts(
+    new Map([['chat', chat]]),
+    clock,
+    signal => emitted.push(signal),
+    lane => lane === 'quiet',
+  )
   const settle = () => new Promise(resolve => setTimeout(resolve, 0))
   return {
     open,
@@ -85,6 +90,18 @@ test('an empty draft comes first, then one edit per pause with everything new', 
   live.text('three')
   await stage.tick()
   expect(stage.shown.at(-1)).toBe('"one two three"')
+  await live.close()
+})
+
+test('a quiet conversation shows no actions, but that the agent waits for a person', async () => {
+  const stage = setup()
+  const live = stage.open({ ...event(), lane: 'quiet' })
+  await stage.settle()
+  live.action('Read: a.md', 'started')
+  live.action('Waiting for permission', 'started', true)
+  live.text('one')
+  await stage.tick()
+  expect(stage.shown).toEqual(['""', 'Waiting for permission started', '"one"'])
   await live.close()
 })
 

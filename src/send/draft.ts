@@ -2,7 +2,7 @@
 
 import type { Live } from '../base/agent.ts'
 import type { ChatAdapter, MessageRef, Outgoing } from '../base/chat.ts'
-import { isBackground, type NewEvent, type Place } from '../base/event.ts'
+import { isBackground, type LaneKey, type NewEvent, type Place } from '../base/event.ts'
 import type { Taken } from '../base/lanes.ts'
 import type { Emit } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
@@ -13,11 +13,18 @@ type Action = NonNullable<Outgoing['action']>
 const silent: Live = { text: () => undefined, action: () => undefined, close: async () => undefined }
 
 /** A live view for each event. Silent for background events: nobody waits, and there may be no answer. */
-export function createDrafts(chats: ReadonlyMap<string, ChatAdapter>, clock: Clock, emit: Emit) {
+export function createDrafts(
+  chats: ReadonlyMap<string, ChatAdapter>,
+  clock: Clock,
+  emit: Emit,
+  isQuiet: (lane: LaneKey) => boolean,
+) {
   return ({ key, lane, item: { replyTo, what } }: Pick<Taken<NewEvent>, 'key' | 'lane' | 'item'>): Live => {
     const chat = replyTo ? chats.get(replyTo.chat) : undefined
     if (!chat || !replyTo || isBackground(lane)) return silent
-    return openDraft(chat, replyTo, what.kind === 'message' ? what.id : null, `${key}#draft`, clock, emit)
+    const live = openDraft(chat, replyTo, what.kind === 'message' ? what.id : null, `${key}#draft`, clock, emit)
+    if (!isQuiet(lane)) return live
+    return { ...live, action: (label, phase, waits) => waits && live.action(label, phase) }
   }
 }
 

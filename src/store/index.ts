@@ -41,4 +41,4 @@ export const createLogReader = async (dir: string): Promise<LogReader> => {
   const reader = await import('./log-reader.ts')
   return reader.createLogReader(dir)
 }
-export { createWorkStore } from './work.ts'
+export { createWorkStore, type WorkStore } from './work.ts'

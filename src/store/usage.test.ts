@@ -8,6 +8,7 @@ import type { UsageDay } from '../base/activity.ts'
 import type { NewEvent } from '../base/event.ts'
 import type { Signal } from '../base/signal.ts'
 import { type Database, openDatabase } from './database.ts'
+import { createQueueStore } from './queue-store.ts'
 import { createConversationSettings } from './sessions.ts'
 import { createUsage } from './usage.ts'
 import { channelsToldApart } from './usage-days.ts'
@@ -48,6 +49,26 @@ test('turns are summed by backend and model since a time; an unknown cost is not
   expect(usage.since(1500)[0]).toMatchObject({ turns: 2, costUsd: 0.25 })
   await usage.forgetBefore(1500)
   expect(usage.since(0)[0]).toMatchObject({ turns: 2 })
+})
+
+test('the last turn of a lane is the last event that an agent worked on, with all its attempts', async () => {
+  const usage = createUsage(db, clock)
+  const queueStore = createQueueStore(db, clock)
+  for (const key of ['one', 'two', 'status']) await queueStore.put('in', 'l', key, '{}', 'wait')
+  usage.listen(ended({ id: 1 }))
+  usage.listen(ended({ id: 2, ok: false, why: 'overloaded', usage: null }))
+  now += 5
+  usage.listen(ended({ id: 2, backend: 'codex', model: null }))
+  usage.listen(ended({ id: 2, lane: 'hook:agent_stop:2' }))
+  await db.write(() => undefined)
+  expect(usage.lastOf('l')).toMatchObject({
+    ms: 24,
+    spent: [
+      { backend: 'claude', failed: 1, costUsd: null },
+      { backend: 'codex', inputTokens: 10, costUsd: 0.25 },
+    ],
+  })
+  expect(usage.lastOf('other')).toBeNull()
 })
 
 test('spending since a time is known by source and person, including turns after the first query', async () => {

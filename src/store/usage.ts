@@ -1,6 +1,7 @@
 // Usage of each turn: tokens, cost, time. Stored when it ends, summed up on request.
 import type { UsageReport } from '../base/activity.ts'
 import type { Spent, SpentToday } from '../base/budget.ts'
+import type { LaneKey } from '../base/event.ts'
 import type { Signal } from '../base/signal.ts'
 import type { Clock } from '../base/time.ts'
 import type { Database } from './database.ts'
@@ -21,6 +22,8 @@ export interface UsageStore {
   listen(signal: Signal): void
   /** Since then, by backend and model, most used first. */
   since(at: number): readonly UsageSum[]
+  /** Of the last event of a lane that an agent worked on; null: there is none lately. */
+  lastOf(lane: LaneKey): { readonly ms: number; readonly spent: readonly UsageSum[] } | null
   /** Since then, by day, channel, source and backend, latest day first. `dayOf` names the day of a time. */
   byDay(since: number, dayOf: (at: number) => string): Promise<UsageReport>
   /** Spending since then, by source and person. Needed for every event, so it is summed up once and then updated. */
@@ -28,15 +31,23 @@ export interface UsageStore {
   forgetBefore(at: number): Promise<void>
 }
 
+const summed = `backend, model, count(*) AS turns, sum(1 - ok) AS failed, total(input_tokens) AS input,
+  total(output_tokens) AS output, sum(cost_usd) AS cost, total(ms) AS ms`
+
 export function createUsage(db: Database, clock: Clock): UsageStore {
   const insert = db.prepare(
     `INSERT INTO turns (event, at, lane, source, kind, person, backend, model, ms, first_word_ms, input_tokens, output_tokens, cost_usd, ok, why)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const sums = db.prepare(
-    `SELECT backend, model, count(*) AS turns, sum(1 - ok) AS failed, total(input_tokens) AS input, total(output_tokens) AS output,
-       sum(cost_usd) AS cost
-     FROM turns WHERE at >= ? GROUP BY backend, model ORDER BY turns DESC, backend, model`,
+    `SELECT ${summed} FROM turns WHERE at >= ? GROUP BY backend, model ORDER BY turns DESC, backend, model`,
+  )
+  const ofEvent = db.prepare(
+    `SELECT ${summed} FROM turns WHERE event = ? AND lane = ? GROUP BY backend, model ORDER BY min(at)`,
+  )
+  const last = db.prepare(
+    `SELECT id FROM (SELECT id, lane FROM items WHERE lane = ? AND queue = 'in' ORDER BY id DESC LIMIT 200) i
+     WHERE EXISTS (SELECT 1 FROM turns WHERE event = i.id AND lane = i.lane) ORDER BY id DESC LIMIT 1`,
   )
   const spent = db.prepare(
     `SELECT source, person, total(cost_usd) AS usd, total(input_tokens) + total(output_tokens) AS tokens
@@ -70,20 +81,27 @@ export function createUsage(db: Database, clock: Clock): UsageStore {
         ),
       ).catch(() => undefined)
     },
-    since: at =>
-      sums.all(at).map(row => ({
-        backend: String(row.backend),
-        model: row.model === null ? null : String(row.model),
-        turns: Number(row.turns),
-        failed: Number(row.failed),
-        inputTokens: Number(row.input),
-        outputTokens: Number(row.output),
-        costUsd: row.cost === null ? null : Number(row.cost),
-      })),
+    since: at => sums.all(at).map(sumOf),
+    lastOf(lane) {
+      const row = last.get(lane)
+      const found = row ? ofEvent.all(Number(row.id), lane) : []
+      if (found.length === 0) return null
+      return { ms: found.reduce((ms, one) => ms + Number(one.ms), 0), spent: found.map(sumOf) }
+    },
     byDay: createUsageDays(db, clock),
     forgetBefore: async at => void (await db.write(() => forget.run(at))),
   }
 }
+
+const sumOf = (row: Record<string, unknown>): UsageSum => ({
+  backend: String(row.backend),
+  model: row.model === null ? null : String(row.model),
+  turns: Number(row.turns),
+  failed: Number(row.failed),
+  inputTokens: Number(row.input),
+  outputTokens: Number(row.output),
+  costUsd: row.cost === null ? null : Number(row.cost),
+})
 
 const rounded = (ms: number | null) => (ms === null ? null : Math.round(ms))
 

@@ -176,7 +176,8 @@ export function createIntakeWiring(parts: IntakeWiringParts) {
     parse: commands.parse,
     steer: (event, asked) => void steer(event, asked).catch(bug),
     steersAlways: () => live.current().queue.mode === 'steer',
-    deliveries: (event, text) => say(event, { kind: 'final', ok: true, text }),
+    deliveries: (event, answer) =>
+      say(event, { kind: 'final', ok: true, ...(typeof answer === 'string' ? { text: answer } : answer) }),
     reason: (why, depth) => explainRefusal(why, { depth, max: why === 'too-long' ? maxCharacters : maxDepth }),
   })
   return { commands, gate, intake }
@@ -296,11 +297,13 @@ export interface RepliesParts {
   scrub(text: string): string
   /** The files that were given in a conversation. */
   attachments(lane: LaneKey): readonly string[]
+  /** What was done for an event, for the end of its answer; empty: nothing, or the conversation does not want it. */
+  workListed(event: number, lane: LaneKey): string
   /** Queues the report of a sub-agent. */
   reports(taken: Taken<NewEvent>, wording: ReturnType<typeof wordingOf>): readonly FollowUp[]
 }
 
-export function createReplies({ live, clock, emit, chats, scrub, attachments, reports }: RepliesParts) {
+export function createReplies({ live, clock, emit, chats, scrub, attachments, reports, workListed }: RepliesParts) {
   const attached = createAttached(live.current().configDir)
   const scopeOf = ({ lane, principal }: { readonly lane: LaneKey; readonly principal: Principal }) =>
     principal.owner ? undefined : { folder: guestFolder(lane, [principal.person]), files: attachments(lane) }
@@ -322,7 +325,10 @@ export function createReplies({ live, clock, emit, chats, scrub, attachments, re
     followUpsOf(taken: Taken<NewEvent>, end: TurnEnd): readonly FollowUp[] {
       if (agentOf(taken.lane) !== null) return reports(taken, wordingOf(end, voice))
       const wording = wordingFor(taken.item.what.kind, end, voice)
-      return wording ? deliveries(taken, wording) : []
+      const work = wording && end.type === 'answered' ? workListed(taken.id, taken.lane) : ''
+      return wording
+        ? deliveries(taken, work === '' ? wording : { ...wording, text: `${wording.text}\n\n${work}` })
+        : []
     },
   }
 }

@@ -1,6 +1,6 @@
 // The chat commands, and what they act on.
-import { backendNames, permissionModes } from '../../base/agent.ts'
-import type { NewEvent } from '../../base/event.ts'
+import { backendNames, permissionModes, type Verbosity, verbosities } from '../../base/agent.ts'
+import type { LaneKey, NewEvent } from '../../base/event.ts'
 import type { Jobs } from '../../base/jobs.ts'
 import type { Lanes } from '../../base/lanes.ts'
 import type { MemoryLog, MemorySearch } from '../../base/memory.ts'
@@ -10,7 +10,8 @@ import { startOfDay, writtenTime } from '../../base/zone.ts'
 import { type LiveConfig, reloadInWords } from '../../config/index.ts'
 import { type Budget, createCommands } from '../../intake/index.ts'
 import type { Cooldowns, Route, Steering } from '../../run/index.ts'
-import type { ConversationSettings, SessionStore, UsageStore } from '../../store/index.ts'
+import { workDocument } from '../../send/index.ts'
+import type { ConversationSettings, SessionStore, UsageStore, WorkStore } from '../../store/index.ts'
 import type { GatewayStatus } from '../../ui/index.ts'
 import type { OpenBackends } from './backends.ts'
 import type { Stores } from './stores.ts'
@@ -32,6 +33,8 @@ export interface CommandsParts {
   readonly status: () => GatewayStatus
   readonly jobs: Jobs
   readonly memory: MemorySearch & MemoryLog
+  readonly work: Pick<WorkStore, 'lastOf'>
+  verbosityOf(lane: LaneKey): Verbosity
 }
 
 export function gatewayCommands(parts: CommandsParts) {
@@ -88,6 +91,16 @@ export function gatewayCommands(parts: CommandsParts) {
       month: usage.since(clock.now() - 30 * day),
       budget: parts.budget.view(),
     }),
+    lastUsage: usage.lastOf,
+    work(lane) {
+      const found = parts.work.lastOf(lane)
+      if (!found) return null
+      return { steps: found.items.filter(({ kind }) => kind === 'action').length, document: workDocument(found) }
+    },
+    verbosities,
+    verbosity: lane => ({ verbosity: parts.verbosityOf(lane), own: conversationSettings.verbosity(lane) !== null }),
+    chooseVerbosity: (lane, how) =>
+      conversationSettings.chooseVerbosity(lane, verbosities.find(one => one === how) ?? null),
     jobs: parts.jobs,
     memory: parts.memory,
     time: ms => writtenTime(ms, live.current().timezone),

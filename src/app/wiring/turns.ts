@@ -1,7 +1,8 @@
 // One turn: the agent's prompt, the backend that is asked, and the tools it gets.
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { Verbosity } from '../../base/agent.ts'
 import type { ChatAdapter } from '../../base/chat.ts'
-import { agentOf, type NewEvent } from '../../base/event.ts'
+import { agentOf, type LaneKey, type NewEvent } from '../../base/event.ts'
 import type { Taken } from '../../base/lanes.ts'
 import { guestFolderOf, isConfined } from '../../base/profile.ts'
 import type { Emit } from '../../base/signal.ts'
@@ -61,6 +62,7 @@ export interface TurnWiringParts {
   readonly hook: Triggers['hook']
   readonly requests: RequestsWiring
   readonly steering: Pick<Steering, 'turns'>
+  verbosityOf(lane: LaneKey): Verbosity
   readonly followUpsOf: ReturnType<typeof createReplies>['followUpsOf']
 }
 
@@ -68,7 +70,7 @@ export function createTurnWiring(parts: TurnWiringParts) {
   const { live, clock, emit, route, workspace, fileGuard, equipment, subagents } = parts
   const { sessions, history, conversationSettings } = parts.stores
   const { configDir } = live.current()
-  const openDraft = createDrafts(parts.chats, clock, emit)
+  const openDraft = createDrafts(parts.chats, clock, emit, lane => parts.verbosityOf(lane) === 'quiet')
   /** Then a guest's turn cannot write where the file guard would have to look. */
   const guestsAreBoxed = () => parts.walls.view().some(({ who, wall }) => who !== 'owner' && wall === 'bwrap')
 

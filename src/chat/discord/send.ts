@@ -192,11 +192,12 @@ async function withoutFilesIfTooLarge(body: Body, send: (body: Body) => Promise<
 
 /** The text and its files; a text that is too long for a message becomes a file. */
 async function bodyOf(message: Outgoing, readFile: SendingParts['readFile']): Promise<Body> {
-  const { text, files: paths = [], scope, buttons = [] } = message
+  const { text, files: paths = [], scope, document, buttons = [] } = message
   const isLong = limits.measure(text) > limits.length
   const files: RawFile[] = isLong ? [answerFile(text)] : []
   const missing: string[] = []
-  let room = most.together - (isLong ? Buffer.byteLength(text) : 0)
+  if (document) files.push({ name: document.name, data: Buffer.from(document.text) })
+  let room = most.together - Buffer.byteLength(`${isLong ? text : ''}${document?.text ?? ''}`)
   for (const path of paths) {
     const name = path.split('/').at(-1) ?? path
     const data = files.length < most.files ? await readFile(path, scope) : null

@@ -209,9 +209,10 @@ export function createSending(parts: SendingParts): Sending {
 const unlessRefused = createUnlessRefused(troubleOf)
 
 /** The text and its files; a text that is too long for a message becomes a file. */
-async function bodyOf({ text, files: paths = [], scope }: Outgoing, readFile: SendingParts['readFile']) {
+async function bodyOf({ text, files: paths = [], scope, document }: Outgoing, readFile: SendingParts['readFile']) {
   const isLong = limits.measure(text) > limits.length
   const files: OutgoingFile[] = isLong ? [{ name: 'answer.md', data: Buffer.from(text) }] : []
+  if (document) files.push({ name: document.name, data: Buffer.from(document.text) })
   const missing: string[] = []
   for (const path of paths) {
     const name = path.split('/').at(-1) ?? path

@@ -233,11 +233,12 @@ export function createSending(parts: SendingParts): Sending {
 
 /** The text and its files; a text that is too long for a message becomes a file. */
 async function bodyOf(
-  { text, files: paths = [], scope }: Outgoing,
+  { text, files: paths = [], scope, document }: Outgoing,
   readFile: SendingParts['readFile'],
 ): Promise<{ readonly text: string; readonly files: readonly FileOut[] }> {
   const isLong = limits.measure(text) > limits.length
   const files: FileOut[] = isLong ? [{ name: 'answer.md', data: Buffer.from(text) }] : []
+  if (document) files.push({ name: document.name, data: Buffer.from(document.text) })
   const missing: string[] = []
   for (const path of paths) {
     const name = path.split('/').at(-1) ?? path

@@ -1,5 +1,5 @@
 // Options of the agent: backend, model, tools, permissions and time limits.
-import { defaultMaxTurns, permissionModes } from '../../base/agent.ts'
+import { defaultMaxTurns, permissionModes, verbosities } from '../../base/agent.ts'
 import type { Task } from '../../base/event.ts'
 import type { WrittenModelOverride } from '../../base/model-override.ts'
 import {
@@ -143,6 +143,14 @@ export const agent = block(
       default: 'bypassPermissions',
       description:
         'What the agent asks for: bypassPermissions asks for ask_tools only; acceptEdits for everything but reading and editing files; default for everything but reading; plan changes nothing before you have approved its plan.',
+    }),
+    verbosity: option({
+      live: true,
+      env: 'VERBOSITY',
+      kind: oneOf(verbosities),
+      default: 'normal',
+      description:
+        'How much of its work the agent shows: normal has a line for each action while it works; quiet has none; full also ends the answer with a list of what was done. /verbosity changes it for a conversation.',
     }),
     'anthropic.api_key': optional({
       env: 'ANTHROPIC_API_KEY',
