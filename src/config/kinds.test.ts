@@ -82,6 +82,7 @@ test('a list of tools splits at commas, but not inside parentheses', () => {
   expect(read(kinds.toolList, 'Read, Bash(echo a,b:*),,mcp__x__y ')).toEqual(['Read', 'Bash(echo a,b:*)', 'mcp__x__y'])
   expect(read(kinds.toolList, ['Read', 'Grep'])).toEqual(['Read', 'Grep'])
   expect(read(kinds.toolList, [])).toEqual([])
+  expect(read(kinds.toolList, 'none')).toEqual([])
   for (const value of ['Read Write', ['Read', 1], ['Read,Grep'], [''], 5])
     expect(read(kinds.toolList, value)).toBe(refused)
 })

@@ -245,7 +245,16 @@ function list(item: RegExp, allowed: string): Kind<readonly string[]> {
   }
 }
 
-export const toolList = list(/^[^\s(),]+(\(.*\))?$/, 'tool names separated by commas, such as Read,Bash(git log:*)')
+const tools = list(/^[^\s(),]+(\(.*\))?$/, 'tool names separated by commas, such as Read,Bash(git log:*), or none')
+
+/** An empty variable counts as not set, so an empty list needs a word. */
+export const toolList: typeof tools = {
+  ...tools,
+  schema: v.pipe(
+    tools.schema,
+    v.transform(names => (names.length === 1 && names[0] === 'none' ? [] : names)),
+  ),
+}
 
 export const serverNames = list(/^[\w.-]{1,100}$/, 'names of MCP servers, separated by commas')
 

@@ -22,22 +22,22 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Null: it is not installed, or belongs to no package. */
-export function packageVersion(name: string, path: string | undefined): string | null {
+/** Null: it is not installed, or belongs to no package. `of`: a word in the name of its package; others are passed over. */
+export function packageVersion(name: string, path: string | undefined, of = ''): string | null {
   const program = findProgram(name, path)
   if (!program) return null
   const folder = dirname(realpathSync(program))
   for (let dir = folder; dir !== dirname(dir); dir = dirname(dir)) {
-    const version = versionIn(join(dir, 'package.json'))
+    const version = versionIn(join(dir, 'package.json'), of)
     if (version) return version
   }
   return null
 }
 
-function versionIn(file: string): string | null {
+function versionIn(file: string, of: string): string | null {
   try {
-    const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version?: unknown }
-    return typeof version === 'string' ? version : null
+    const { name = '', version } = JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown; version?: unknown }
+    return typeof version === 'string' && String(name).includes(of) ? version : null
   } catch {
     return null
   }

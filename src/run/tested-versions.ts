@@ -28,7 +28,7 @@ export function installedClis(
     const program = findProgram((chosen.name === name ? chosen.program : null) ?? name, path)
     if (program === null) return []
     const version =
-      /[/\\]versions[/\\](\d+(?:\.\d+)+)/.exec(realpathSync(program))?.[1] ?? packageVersion(program, path)
+      /[/\\]versions[/\\](\d+(?:\.\d+)+)/.exec(realpathSync(program))?.[1] ?? packageVersion(program, path, name)
     const tested = testedVersions[name]
     return { name, version, tested, isOlder: version !== null && isBefore(version, tested) }
   })

@@ -41,7 +41,7 @@ const ask = async (text: string) => {
 const begun = () => home.journal().filter(entry => entry.what === 'begin')
 
 test('/backend and /model change who answers a conversation, and the history is passed along', async () => {
-  await open({ PATH: path('claude', 'codex'), BACKEND_WARM: 'false' })
+  await open({ PATH: path('claude', 'codex'), BACKEND_WARM: 'false', ASK_TOOLS: 'none' })
   await ask('my cat is Mia')
   expect((await ask('/backend')).text).toContain('answered by claude')
   expect((await ask('/backend gemini')).text).toMatch(/^Not changed\..*not found/)
@@ -151,7 +151,7 @@ test('each kind of event has its model, and options that a backend cannot enforc
     join(home.configDir, 'config.json'),
     JSON.stringify({ models: { default: { backend: 'codex', model: 'gpt-9' } } }),
   )
-  await open({ AGENT_BACKEND: 'claude', PATH: path('claude', 'codex'), BACKEND_WARM: 'false' })
+  await open({ AGENT_BACKEND: 'claude', PATH: path('claude', 'codex'), BACKEND_WARM: 'false', ASK_TOOLS: 'none' })
   await ask('hello')
   expect(JSON.stringify(begun().at(-1)?.args)).toContain('gpt-9')
   await ask('hello again')

@@ -89,7 +89,7 @@ test('installed backends are listed with path and version, and the first one is 
 test('options that the selected backend cannot enforce are listed with it', async () => {
   await using here = await machine()
   here.install('claude', 'codex')
-  const env = { ALLOWED_TOOLS: 'Read' }
+  const env = { ALLOWED_TOOLS: 'Read', ASK_TOOLS: 'none' }
   const { code, out } = await here.doctor([], { ...env, AGENT_BACKEND: 'codex' })
   expect(code).toBe(0)
   expect(out).toMatch(/\n.{6}codex .*(\n {10}.*)?\nwarn {2}codex .*ALLOWED_TOOLS/)

@@ -74,7 +74,7 @@ test('removing a limit, deleting the file or putting something else in its place
 test('an edit that was made just before a kill waits too', async () => {
   await open({ [file]: strict })
   const turn = ofOwner(5)
-  stage.fileGuard.guardTurn(turn)
+  await stage.fileGuard.guardTurn(turn).ready
   stage.write(file, wide)
   stage = await stage.restart([turn])
   permissions = createPermissionsWiring(stage.dir, stage.fileGuard)
