@@ -62,6 +62,17 @@ test('thinking is shown once per stretch, and does not count as an action', asyn
   expect(signals.map(({ type }) => type)).not.toContain('turn-acted')
 })
 
+test('the pieces of a summary of thoughts are told, for the work of the event', async () => {
+  const { take, signals } = createTestTurns(() => [
+    { type: 'thinking', quietly: false, summary: 'First ' },
+    { type: 'thinking', quietly: false },
+    { type: 'thinking', quietly: false, summary: 'look.' },
+    ...answer('done'),
+  ])
+  await take(taken(), never)
+  expect(signals.flatMap(one => (one.type === 'turn-thought' ? [one.summary] : []))).toEqual(['First ', 'look.'])
+})
+
 test('problems during a run are reported', async () => {
   const { take, signals } = createTestTurns(() => [{ type: 'trouble', why: 'no tools' }, ...answer('done')])
   expect(await take(taken(), never)).toMatchObject({ type: 'done' })
