@@ -1,8 +1,9 @@
-// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency accepts history growth guard sse overview search discord telegram slack walls backends]
+// What is measured, and the budgets. Usage: npm run bench -- [--write] [start commands memory latency asks accepts history growth guard sse overview search discord telegram slack walls backends]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { acceptFigures } from './accepts.ts'
+import { askFigures } from './asks.ts'
 import { commandLineFigures } from './command-line.ts'
 import { discordFigures } from './discord.ts'
 import { type Figure, markdownTable, table, verdict } from './figures.ts'
@@ -25,6 +26,7 @@ const parts: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   commands: commandLineFigures,
   memory: memoryFigures,
   latency: latencyFigures,
+  asks: askFigures,
   accepts: acceptFigures,
   history: historyFigures,
   growth: growthFigures,

@@ -85,6 +85,8 @@ export interface RequestStore {
   /** Oldest first. */
   open(): readonly Request[]
   countOpen(): number
+  /** All open ones without what they ask: there may be many. Oldest first. */
+  openSince(): readonly { readonly id: number; readonly at: number }[]
   /** Of the events of a lane from this id up to (not including) that one, oldest first: the latest `most`. */
   ofLane(lane: LaneKey, from: number, to: number, most: number): readonly Request[]
   /** Newest first, before this id. */

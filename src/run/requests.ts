@@ -188,15 +188,16 @@ export function createRequests(parts: RequestParts): Requests {
 
   async function check(reminded: Set<number>): Promise<void> {
     const { timeoutMs, reminderMs } = parts.settings()
-    const open = store.open()
-    for (const request of open) {
-      const age = clock.now() - request.at
+    const open = store.openSince()
+    for (const { id, at } of open) {
+      const age = clock.now() - at
       if (age >= timeoutMs) {
         const message = `Nobody answered within ${inWords(timeoutMs)}, so this counts as denied.`
-        await end(request.id, { state: 'expired', verdict: { allow: false, message }, by: null, always: null })
-      } else if (age >= reminderMs && !reminded.has(request.id)) {
-        reminded.add(request.id)
-        emit({ type: 'request-reminder', request })
+        await end(id, { state: 'expired', verdict: { allow: false, message }, by: null, always: null })
+      } else if (age >= reminderMs && !reminded.has(id)) {
+        reminded.add(id)
+        const request = store.find(id)
+        if (request) emit({ type: 'request-reminder', request })
       }
     }
     const ids = new Set(open.map(({ id }) => id))

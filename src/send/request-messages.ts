@@ -100,8 +100,11 @@ export function createRequestMessages({ chats, outbox, requests, approvers, brok
       if (signal.type === 'request-settled') conclude(signal.request).catch(broke)
     },
     /** At the start: a kill may have come between a request and its message. */
-    async announceAll(): Promise<void> {
-      for (const request of requests.list('open')) await announce(request)
+    async announceAll(open: readonly { readonly id: number }[]): Promise<void> {
+      for (const { id } of open) {
+        const request = requests.find(id)
+        if (request) await announce(request)
+      }
     },
   }
 }

@@ -25,6 +25,7 @@ export function createRequestStore(db: Database, clock: Clock): RequestStore {
     find: db.prepare(`SELECT ${columns} FROM requests WHERE id = ?`),
     open: db.prepare(`SELECT ${columns} FROM requests WHERE state = 'open' ORDER BY id`),
     countOpen: db.prepare(`SELECT count(*) AS n FROM requests WHERE state = 'open'`),
+    openSince: db.prepare(`SELECT id, at FROM requests WHERE state = 'open' ORDER BY id`),
     ofLane: db.prepare(
       `SELECT ${columns} FROM requests WHERE lane = ? AND event >= ? AND event < ? ORDER BY event DESC, id DESC LIMIT ?`,
     ),
@@ -58,6 +59,7 @@ export function createRequestStore(db: Database, clock: Clock): RequestStore {
     find,
     open: () => all(sql.open.all()),
     countOpen: () => Number(sql.countOpen.get()?.n ?? 0),
+    openSince: () => sql.openSince.all().map(({ id, at }) => ({ id: Number(id), at: Number(at) })),
     ofLane: (lane, from, to, most) => all(sql.ofLane.all(lane, from, to, most)).reverse(),
     all: (most, before) => all(sql.all.all(before ?? Number.MAX_SAFE_INTEGER, most)),
     pending: (event, digest) => all(sql.pending.all(event, digest)),

@@ -99,7 +99,7 @@ export function createRequestsWiring(parts: RequestsWiringParts) {
     /** Until the signal aborts. A kill may have come between a request and its message, so they are announced again. */
     async run(signal: AbortSignal): Promise<void> {
       await requests.recover()
-      await messages.announceAll()
+      await messages.announceAll(store.openSince())
       await requests.run(signal)
     },
     /** The mode of a conversation, and the tools that follow from it and from the rules. */
