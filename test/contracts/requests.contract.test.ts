@@ -57,7 +57,10 @@ function open(dir: string): Gateway {
   const added: string[] = []
   const requests = createRequests({
     ...{ store, clock: time.clock },
-    emit: signal => void signals.push(signal),
+    emit(signal) {
+      signals.push(signal)
+      if (signal.type === 'request-opened') expect(store.find(signal.request.id)).toEqual(signal.request)
+    },
     inbox: { lend: async (_, work) => work() },
     rule: ({ tool }, { allowedTools, askTools }) =>
       allowedTools.includes(tool)

@@ -2,6 +2,7 @@
 // Usage: npm run test:crash -- --kills 300 [--seed 7] [--fault NAME] [--chat discord]
 import { parseArgs } from 'node:util'
 import { makeHome, processesWith, type RunningGateway, startGateway, token } from '../harness/gateway.ts'
+import { answerAsks } from './answers.ts'
 import { campaignOn } from './chats.ts'
 import { type Conversation, talk } from './conversation.ts'
 import { faultArguments } from './faults.ts'
@@ -16,6 +17,9 @@ export interface CampaignResult {
   readonly resumed: number
   /** Finals sent again on a new connection, because the kill came between sending and recording it. */
   readonly redelivered: number
+  /** How many uses of tools were asked for, and how many ran. */
+  readonly asked: number
+  readonly ran: number
   /** Empty: all guarantees were kept. */
   readonly broken: readonly string[]
   /** Why the gateway did not start at all; such a run proves nothing about the guarantees. */
@@ -65,11 +69,17 @@ export async function runCampaign({
       finish: finish.signal,
     }),
   )
+  const answers = answerAsks({
+    ...{ home, finish: finish.signal, chance: randomFrom(seed + conversations + 1) },
+    url: () => gateway?.url ?? null,
+  })
+  let [asked, ran] = [0, 0]
   try {
     for (let kill = 1; kill <= kills; kill++) {
       gateway = await start()
       await pause(50 + chance() * 900)
       await gateway.stop('SIGKILL')
+      await answers.whileDown()
       if (kill % 25 === 0) progress(`${kill} kills, ${sum(talks, one => one.accepted.length)} messages accepted`)
     }
     gateway = await start()
@@ -79,7 +89,10 @@ export async function runCampaign({
     if (talks.some(one => !one.settled())) progress(`still unanswered: ${await stateOf(gateway)}`)
     broken.push(...(await sumTrouble(gateway.url)))
     finish.abort()
-    await Promise.all(talks.map(one => one.over))
+    await Promise.all([answers.over, ...talks.map(one => one.over)])
+    const { broken: wrong, ...counts } = await answers.trouble(gateway.url)
+    broken.push(...wrong)
+    ;({ asked, ran } = counts)
     const code = await gateway.stop()
     if (code !== 0) broken.push(`the last gateway ended with ${code}: ${gateway.output().slice(-500)}`)
     const left = processesWith(`HOME=${home.dir}`)
@@ -101,6 +114,7 @@ export async function runCampaign({
     failed: finals.filter(final => !final.ok).length,
     resumed: journal.filter(entry => entry.what === 'begin' && isTold(entry.prompt)).length,
     redelivered: sum(talks, one => one.redelivered()),
+    ...{ asked, ran },
     broken,
     notStarted,
   }

@@ -1,5 +1,6 @@
 // One person of the campaign: writes, reads, reconnects, resends what was not accepted, and remembers everything.
 import { connect, type Frame } from '../harness/client.ts'
+import { asking } from './answers.ts'
 
 export interface TalkOptions {
   readonly name: string
@@ -50,7 +51,8 @@ export function talk({ name, url, chance, enough, finish }: TalkOptions): Conver
         trouble.push(`${id} was answered twice, differently: "${before.text}" and "${frame.text}"`)
       else redelivered++
       finals.set(id, frame)
-      if (frame.ok && !frame.text?.endsWith(id)) trouble.push(`${id} got the answer "${frame.text}"`)
+      // What its tools told it comes after the words.
+      if (frame.ok && !frame.text?.split(' | ')[0]?.endsWith(id)) trouble.push(`${id} got the answer "${frame.text}"`)
     }
   }
 
@@ -102,7 +104,10 @@ export function talk({ name, url, chance, enough, finish }: TalkOptions): Conver
   }
 }
 
-/** Every sixth message keeps the agent busy for a while. */
-const words = (id: string) => (Number(id.split('/')[1]) % 6 === 1 ? `[[tool:900]] ${id}` : id)
+/** Every sixth message keeps the agent busy for a while, and every sixth makes it ask. */
+function words(id: string): string {
+  const turn = Number(id.split('/')[1]) % 6
+  return turn === 1 ? `[[tool:900]] ${id}` : turn === 3 ? asking(id) : id
+}
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
+import { requestFaults } from './request-faults.ts'
 
 export interface Fault {
   /** Below `src/`. */
@@ -23,6 +24,7 @@ export interface Edit {
 }
 
 export const faults: Record<string, Fault> = {
+  ...requestFaults,
   'skip a commit': {
     file: 'store/database.ts',
     find: 'commit.run()\n',
