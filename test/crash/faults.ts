@@ -2,17 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
+import type { Fault } from './fault.ts'
 import { requestFaults } from './request-faults.ts'
-
-export interface Fault {
-  /** Below `src/`. */
-  readonly file: string
-  /** Occurs exactly once in the file. */
-  readonly find: string
-  readonly put: string
-  /** The test that must fail; without it, the crash campaign must notice. `name` is part of the test's full name. */
-  readonly noticedBy?: { readonly test: string; readonly name: string }
-}
 
 /** A change at an offset of the text, as made by test/mutants; its name is its JSON. */
 export interface Edit {

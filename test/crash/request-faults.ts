@@ -1,5 +1,5 @@
 // Deliberate faults in what is asked of people before an agent acts.
-import type { Fault } from './faults.ts'
+import type { Fault } from './fault.ts'
 
 const contract = 'test/contracts/requests.contract.test.ts'
 
