@@ -85,3 +85,21 @@ test('two windows show the same conversation, and a message written during a shu
   await second.stop()
   await context.close()
 })
+
+test('what the agent did is under its answer, also after a reload', async () => {
+  const gateway = await startGateway(home, { HTTP_PORT: await freePort(), CLAUDE_STAND_IN_STEP_MS: '5' })
+  const page = await (await browser.newContext({ viewport: { width: 390, height: 844 } })).newPage()
+  const trouble = watch(page, gateway.url)
+  await page.goto(`${gateway.url}/chat?token=${token}#work`)
+  await page.fill('#box', 'look [[tool]]')
+  await page.press('#box', 'Enter')
+  const unfold = async () => {
+    await page.locator('.work > summary', { hasText: 'What it did: 1 step' }).click()
+    await expect.poll(() => page.locator('.work-line').allInnerTexts()).toEqual([expect.stringContaining('memory.md')])
+  }
+  await unfold()
+  await page.reload()
+  await unfold()
+  expect(trouble).toEqual([])
+  expect(await gateway.stop()).toBe(0)
+})

@@ -8,7 +8,7 @@ const icons = { command: '❯', edit: '✎', read: '☰', search: '⌕', fetch: 
 
 /** @param {() => Promise<{ items: WorkItem[] }>} load */
 export const workView = load => {
-  const words = el('span', {}, 'What it did')
+  const words = el('span', {})
   const list = el('div', { class: 'work-items' })
   const element = el('details', { class: 'work', toggle: () => element.open && fill() }, el('summary', {}, words), list)
   let state = 'empty'
@@ -35,7 +35,8 @@ export const workView = load => {
     /** @param {number} count how many actions there are */
     update(count) {
       element.hidden = count === 0
-      words.textContent = count === 1 ? 'What it did: 1 step' : `What it did: ${count} steps`
+      // Hidden text would still be part of the answer for whoever reads its text.
+      words.textContent = count === 0 ? '' : `What it did: ${count} ${count === 1 ? 'step' : 'steps'}`
     },
     /** There is more than what was loaded. */
     forget() {
