@@ -21,7 +21,7 @@ const bash = (command: string): ToolUse => ({ tool: 'Bash', work: { kind: 'comma
 const edit = (path: string, tool = 'Edit'): ToolUse => ({ tool, work: { kind: 'edit', path, diff: '' } })
 const base: DecisionContext = {
   ...{ rules: [], allowedTools: ['Read', 'Edit', 'Bash(git log:*)'], askTools: ['Bash', 'WebFetch'] },
-  ...{ lane: 'webchat:home', project: '/work/app', folder: '/work/app', home: '/home/ada', realpath: path => path },
+  ...{ lane: 'webchat:home', project: '/space/app', folder: '/space/app', home: '/home/ada', realpath: path => path },
 }
 const decided = (use: ToolUse, ...rules: PlacedRule[]) => {
   const { type, by } = decide(use, { ...base, rules })
@@ -55,8 +55,8 @@ test('a line is allowed by several rules together, and all of them are named', (
 test('a rule for a conversation or a project applies nowhere else', () => {
   expect(decided(bash('ls'), placed('allow', 'Bash(ls)', { conversation: 'webchat:home' }))).toBe('allow by Bash(ls)')
   expect(decided(bash('ls'), placed('allow', 'Bash(ls)', { conversation: 'webchat:other' }))).toBe('ask')
-  expect(decided(bash('ls'), placed('allow', 'Bash(ls)', { project: '/work/app' }))).toBe('allow by Bash(ls)')
-  expect(decided(bash('ls'), placed('deny', 'Bash(ls)', { project: '/work/other' }))).toBe('ask')
+  expect(decided(bash('ls'), placed('allow', 'Bash(ls)', { project: '/space/app' }))).toBe('allow by Bash(ls)')
+  expect(decided(bash('ls'), placed('deny', 'Bash(ls)', { project: '/space/other' }))).toBe('ask')
 })
 
 test('a rule allows no tool that the turn does not have', () => {
@@ -88,7 +88,7 @@ const anyRule = (list: fc.Arbitrary<RuleList> = fc.constantFrom(...ruleLists)) =
       list,
       anyText,
       fc.option(fc.constantFrom('webchat:home', 'x')),
-      fc.option(fc.constantFrom('/work/app', '/x')),
+      fc.option(fc.constantFrom('/space/app', '/x')),
     )
     .map(([of, text, conversation, project]) => placed(of, text, { conversation, project }))
 const anyUse = fc.oneof(
@@ -220,7 +220,7 @@ test.each<[ToolUse, string | null]>([
   [bash("git commit -m 'a\nb'"), 'Bash(git commit:*)'],
   [bash("echo 'a\nb'"), null],
   [bash('echo "a\u200Bb"'), null],
-  [edit('/work/app/src/a/b.ts', 'Write'), 'Edit(./src/a/**)'],
+  [edit('/space/app/src/a/b.ts', 'Write'), 'Edit(./src/a/**)'],
   [edit('README.md'), 'Edit(./README.md)'],
   [edit('/etc/hosts'), 'Edit(//etc/hosts)'],
   [edit('~/x'), null],
@@ -232,7 +232,7 @@ test.each<[ToolUse, string | null]>([
   [{ tool: 'WebFetch', work: { kind: 'fetch', url: 'x' } }, null],
   [{ tool: 'mcp__github__create_issue', work: { kind: 'other', input: '{}' } }, 'mcp__github__create_issue'],
   [{ tool: 'WebSearch', work: { kind: 'search', query: 'x', path: null } }, 'WebSearch'],
-])('always, for %j: %s', (use, expected) => expect(suggestRule(use, '/work/app')).toBe(expected))
+])('always, for %j: %s', (use, expected) => expect(suggestRule(use, '/space/app')).toBe(expected))
 
 test('the rule that is suggested allows what was asked for, and nothing with another program', () => {
   const word = fc.oneof(

@@ -5,9 +5,9 @@ import { longestWork, type ToolUse } from '../../base/tool-use.ts'
 import { covers, matches, parseRule, type Rule, type RuleContext } from './rules.ts'
 
 const links: Record<string, string> = {
-  '/work/app/evil': '/etc',
-  '/work/app/in': '/work/app/src',
-  '/link': '/work/app',
+  '/space/app/evil': '/etc',
+  '/space/app/in': '/space/app/src',
+  '/link': '/space/app',
 }
 /** Follows the links above; everything exists but what is called new. */
 const realpath = (path: string): string | null => {
@@ -15,7 +15,7 @@ const realpath = (path: string): string | null => {
   const from = Object.keys(links).find(link => path === link || path.startsWith(`${link}/`))
   return from === undefined ? path : links[from] + path.slice(from.length)
 }
-const context: RuleContext = { folder: '/work/app', home: '/home/ada', realpath }
+const context: RuleContext = { folder: '/space/app', home: '/home/ada', realpath }
 
 const rule = (text: string): Rule => {
   const parsed = parseRule(text)
@@ -148,13 +148,13 @@ describe('commands', () => {
 
 describe('paths', () => {
   test.each([
-    ['Edit(src/**)', edit('/work/app/src/a/b.ts'), true],
+    ['Edit(src/**)', edit('/space/app/src/a/b.ts'), true],
     ['Edit(src/**)', edit('src/a.ts'), true],
     ['Edit(src/**)', edit('src/a.ts', 'Write'), true],
     ['Edit(src/**)', edit('src/a.ts', 'NotebookEdit'), true],
     ['Edit(src/**)', edit('src/new/deep/a.ts'), true],
     ['Edit(src/**)', edit('src/../package.json'), false],
-    ['Edit(src/**)', edit('/work/app/srcx/a'), false],
+    ['Edit(src/**)', edit('/space/app/srcx/a'), false],
     ['Edit(src/**)', edit('/etc/src/a'), false],
     ['Edit(src/**)', read('src/a.ts'), false],
     ['Edit(**)', edit('a'), true],
@@ -198,7 +198,7 @@ describe('paths', () => {
     const part = fc.constantFrom('..', '.', '', 'src', 'evil', 'in', 'new', 'a.ts')
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 8 }), fc.boolean(), (parts, absolute) => {
-        const path = `${absolute ? '/work/app/' : ''}${parts.join('/')}`
+        const path = `${absolute ? '/space/app/' : ''}${parts.join('/')}`
         if (!allows('Edit(./src/**)', edit(path))) return
         const walked: string[] = []
         for (const one of path.startsWith('/') ? path.split('/') : ['work', 'app', ...parts])
