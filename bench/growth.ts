@@ -88,6 +88,7 @@ async function toldFigures(): Promise<readonly Figure[]> {
     refuse: async (_, why) => ({ type: 'refused', why, reason: why }),
     change: async () => ({ changed: true }),
     stop: () => false,
+    steer: async () => null,
     deliverWaiting: async () => undefined,
     sent: () => undefined,
     broke: error => console.error(error),

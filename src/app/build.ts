@@ -181,7 +181,7 @@ export async function buildGateway(parts: BuildParts) {
   })
   const clicks = createClicks()
   const { webchat, uploads, farChats, connected, listen } = await createChats({
-    ...{ live, clock, emit, chats, stores, inbox, outbox, intake, gate, commands, attached, clicks, bug },
+    ...{ live, clock, emit, chats, stores, inbox, outbox, intake, gate, commands, attached, clicks, steering, bug },
   })
   listeners.push(listen)
 

@@ -17,6 +17,7 @@ const clientFrame = v.variant('type', [
   v.object({ type: v.literal('message'), id, text: v.string(), attachments: v.exactOptional(attachments) }),
   v.object({ type: v.literal('edit'), id, text: v.string() }),
   v.object({ type: v.literal('cancel'), id }),
+  v.object({ type: v.literal('steer'), id }),
   v.object({ type: v.literal('stop') }),
 ])
 
@@ -82,6 +83,6 @@ export function parseFrame(text: string): Parsed {
   return {
     ok: false,
     id: given.success ? given.output.id : null,
-    reason: `Invalid frame (${excerpt(result.issues[0].message, 120)}). Known types: message, edit, cancel, stop; an id has 1 to 128 characters.`,
+    reason: `Invalid frame (${excerpt(result.issues[0].message, 120)}). Known types: message, edit, cancel, steer, stop; an id has 1 to 128 characters.`,
   }
 }

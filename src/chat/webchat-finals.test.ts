@@ -10,6 +10,7 @@ function open() {
     refuse: async (_, why) => ({ type: 'refused', why, reason: why }),
     change: async () => ({ changed: false, reason: 'too late' }),
     stop: () => false,
+    steer: async () => null,
     deliverWaiting: async () => undefined,
     sent: key => sent.push(key),
     broke: error => {

@@ -12,6 +12,7 @@ function openChat(requests: readonly Request[] = []) {
     refuse: async (_, why) => ({ type: 'refused', why, reason: why }),
     change: async () => ({ changed: true }),
     stop: () => false,
+    steer: async () => null,
     deliverWaiting: async () => undefined,
     sent: () => undefined,
     broke: error => {

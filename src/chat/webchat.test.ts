@@ -29,6 +29,7 @@ function hall(queue: string[] = []) {
     refuse: async (_, why) => ({ type: 'refused', why, reason: why }),
     change: async () => ({ changed: true }),
     stop: () => false,
+    steer: async () => null,
     deliverWaiting: async () => undefined,
     sent: () => undefined,
     broke: error => {

@@ -29,6 +29,8 @@ export interface WebchatParts {
   /** Edits (null: cancels) a waiting message. */
   change(key: string, message: NewEvent | null): Promise<Changed>
   stop(lane: string): boolean
+  /** Hands a waiting message to the running turn. Resolves with why that is not possible; null: it is done. */
+  steer(lane: string, key: string): Promise<string | null>
   /** Sends everything that waits for this conversation; resolves when that is done. */
   deliverWaiting(lane: string): Promise<void>
   /** The delivery with this key has left: it would arrive even if this process were killed now. */
@@ -178,6 +180,11 @@ export function createWebchat(parts: WebchatParts): Webchat {
           sendAll(conversation, { type: 'refused', id: frame.id, reason: 'cancelled' })
           notifyWaiters(keyOf(conversation, frame.id))
         }
+        return positions.moved(conversation)
+      }
+      case 'steer': {
+        const why = await parts.steer(laneOf(conversation), keyOf(conversation, frame.id))
+        if (why !== null) client.send({ type: 'action', id: frame.id, label: why, phase: 'notice' })
         return positions.moved(conversation)
       }
       case 'stop':

@@ -14,7 +14,8 @@ function install(name: string, version: string, file = `lib/${name}/bin/${name}`
   mkdirSync(join(dir, 'bin'), { recursive: true })
   writeFileSync(program, 'not started')
   chmodSync(program, 0o755)
-  if (file.startsWith('lib/')) writeFileSync(join(dir, 'lib', name, 'package.json'), JSON.stringify({ version }))
+  if (file.startsWith('lib/'))
+    writeFileSync(join(dir, 'lib', name, 'package.json'), JSON.stringify({ name: `@vendor/${name}-cli`, version }))
   symlinkSync(program, join(dir, 'bin', name))
 }
 
@@ -31,6 +32,8 @@ test('older ones are told from the same and newer ones, and from those that do n
     ['gemini', testedVersions.gemini, false],
     ['pi', '1.5.0', false],
   ])
+  // A program of that name in the folder of another package has no version that could be compared.
+  expect(installedClis('', { name: 'opencode', program: join(path, 'pi') })).toMatchObject([{ version: null }])
   const bare = join(dir, 'opencode-of-mine')
   writeFileSync(bare, '')
   chmodSync(bare, 0o755)

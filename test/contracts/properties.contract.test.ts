@@ -29,7 +29,7 @@ beforeAll(() => {
   sessions = openSessions(db, clock, () => undefined)
   const conversationSettings = createConversationSettings(db, clock)
   // The dependencies of the other commands are not needed here.
-  const parts = { sessions, conversationSettings, clock, inbox: {} }
+  const parts = { sessions, conversationSettings, clock, inbox: {}, usage: {}, work: {} }
   commands = gatewayCommands(parts as unknown as Parameters<typeof gatewayCommands>[0])
 })
 afterAll(async () => {

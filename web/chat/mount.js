@@ -57,6 +57,19 @@ export const mountChat = (place, { where, address, tryNow = () => {} }) => {
       if (connection.send({ type: 'cancel', id })) transcript.change(id, { type: 'cancel' })
       else composer.notify(notConnected)
     },
+    /** The answer says whether the running turn has taken it. */
+    steer(id) {
+      if (!connection.send({ type: 'steer', id })) composer.notify(notConnected)
+    },
+    askAgain(id) {
+      const { text, attachments } = transcript.find(id) ?? { text: '', attachments: [] }
+      say(text ?? '', attachments)
+    },
+    askDifferently(id) {
+      composer.restoreText(transcript.find(id)?.text ?? '')
+      composer.focus()
+    },
+    goOn: () => void say('/continue', []),
     takeBack(id) {
       const { text, attachments } = transcript.find(id) ?? { text: '', attachments: [] }
       composer.reset()

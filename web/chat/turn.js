@@ -12,7 +12,7 @@ const stoppedMark = '*Stopped.*'
 
 /**
  * @param {string} id
- * @param {Record<'edit' | 'cancel' | 'retry' | 'takeBack' | 'fillGap', (id: string) => void> & { answered: (request: any) => void, loadWork: (id: string) => Promise<any>, linkTo: (attachment: object) => string | null }} handlers
+ * @param {Record<'edit' | 'cancel' | 'steer' | 'retry' | 'takeBack' | 'askAgain' | 'askDifferently' | 'goOn' | 'fillGap', (id: string) => void> & { answered: (request: any) => void, loadWork: (id: string) => Promise<any>, linkTo: (attachment: object) => string | null }} handlers
  */
 export const turnView = (id, handlers) => {
   const question = questionView(handlers.linkTo)
@@ -50,7 +50,12 @@ export const turnView = (id, handlers) => {
         return [turn.deferred ? 'Will be sent once the gateway is back' : 'Sending …']
       case 'waiting': {
         const place = turn.position > 0 ? `Queued, number ${turn.position}` : 'Queued, up next'
-        return [place, button('Edit', handlers.edit), button('Cancel', handlers.cancel)]
+        return [
+          place,
+          button('Tell it now', handlers.steer),
+          button('Edit', handlers.edit),
+          button('Cancel', handlers.cancel),
+        ]
       }
       case 'refused':
         if (turn.reason === 'cancelled') return ['Cancelled', button('Send again', handlers.retry)]
@@ -90,6 +95,10 @@ export const turnView = (id, handlers) => {
       ...(partial === null ? [] : [el('span', { class: 'stopped' }, 'Stopped')]),
       el('time', { datetime: new Date(turn.answer.at).toISOString() }, clockOf(turn.answer.at)),
       ...(text === '' ? [] : [copyButton('Copy answer', () => text)]),
+      ...(turn.text === null
+        ? []
+        : [button('Ask again', handlers.askAgain), button('Ask differently', handlers.askDifferently)]),
+      ...(turn.answer.ok ? [] : [button('Continue', handlers.goOn)]),
     )
   }
 

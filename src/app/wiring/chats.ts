@@ -16,7 +16,7 @@ import { createUploads, createWebchat } from '../../chat/index.ts'
 import type { Config, LiveConfig } from '../../config/index.ts'
 import { completedCommands, createGate, createSuggestions, openIntake, steeredWords } from '../../intake/index.ts'
 import { openLanes } from '../../lanes/index.ts'
-import { loginWith } from '../../run/index.ts'
+import { loginWith, type Steering } from '../../run/index.ts'
 import {
   createAttached,
   createDeliver,
@@ -47,6 +47,7 @@ export interface ChatsParts {
   readonly commands: ReturnType<typeof gatewayCommands>
   readonly attached: ReturnType<typeof createAttached>
   readonly clicks: Pick<Clicks, 'clicked'>
+  readonly steering: Pick<Steering, 'steer'>
   bug(error: unknown): void
 }
 
@@ -60,6 +61,10 @@ export async function createChats(parts: ChatsParts) {
     refuse: intake.refuse,
     change: intake.change,
     stop: inbox.stop,
+    async steer(lane, key) {
+      const steered = await parts.steering.steer(lane, key)
+      return steered === 'steered' ? null : steeredWords[steered]
+    },
     deliverWaiting: lane => soon(outbox.wake(lane), clock),
     sent: queueStore.sent,
     broke: bug,

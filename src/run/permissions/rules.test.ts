@@ -201,10 +201,10 @@ describe('paths', () => {
         const path = `${absolute ? '/space/app/' : ''}${parts.join('/')}`
         if (!allows('Edit(./src/**)', edit(path))) return
         const walked: string[] = []
-        for (const one of path.startsWith('/') ? path.split('/') : ['work', 'app', ...parts])
+        for (const one of path.startsWith('/') ? path.split('/') : ['space', 'app', ...parts])
           if (one === '..') walked.pop()
           else if (one !== '.' && one !== '') walked.push(one)
-        expect(`/${walked.join('/')}`).toMatch(/^\/work\/app\/src\/./)
+        expect(`/${walked.join('/')}`).toMatch(/^\/space\/app\/src\/./)
       }),
       { numRuns: 2000 },
     )

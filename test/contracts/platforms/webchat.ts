@@ -12,6 +12,7 @@ export async function webchat(): Promise<Platform> {
     refuse: async (_, why) => ({ type: 'refused', why, reason: why }),
     change: async () => ({ changed: false, reason: 'too late' }),
     stop: () => false,
+    steer: async () => null,
     deliverWaiting: async () => undefined,
     sent: () => undefined,
     broke: error => {
