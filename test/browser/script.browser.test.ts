@@ -23,6 +23,12 @@ const orders: Readonly<Record<string, readonly object[]>> = {
   ],
   'POST /api/sessions': [{ clear: short }],
   'POST /api/memory': [{ sync: true }],
+  'POST /api/requests': [{ id: 1, allow: false, message: script }],
+  'POST /api/permissions': [
+    { add: { list: 'deny', rule: `Bash(echo ${short})`, conversation: `webchat:${short}` } },
+    { add: { list: 'deny', rule: `Edit(${short}/**)`, project: `/tmp/${short}` } },
+    { remove: { list: 'allow', rule: script } },
+  ],
   'POST /api/agents': [{ stop: short }],
   'POST /api/logins': [{ revoke: short }],
   'POST /api/settings': [{ set: { 'agent.model': short } }, { set: { [short]: script } }],
@@ -108,7 +114,9 @@ test('nothing that is stored runs, loads anything or violates the content securi
   }
   // It is there as text; otherwise this would prove nothing.
   expect(shown).toEqual(
-    expect.arrayContaining(['overview', 'brain', 'tasks', 'content', 'skills', 'schedule', 'webchat', 'chat scripted']),
+    expect.arrayContaining([
+      ...['overview', 'brain', 'tasks', 'content', 'skills', 'schedule', 'approvals', 'webchat', 'chat scripted'],
+    ]),
   )
 })
 
