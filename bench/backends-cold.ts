@@ -28,6 +28,8 @@ export async function measureCold(stage: Stage, dialect: Dialect | null, readAs:
     ...stage.env,
     ...shimmed,
     BACKEND_WARM: 'false',
+    // A turn that may ask needs a process that listens.
+    ASK_TOOLS: 'none',
     BACKEND_CLI_PATH: shim,
     BACKEND_ENV: Object.keys(shimmed).join(),
   }

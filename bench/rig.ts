@@ -11,7 +11,12 @@ export const root = resolve(import.meta.dirname, '..')
 export const node = [join(root, 'node_modules/.bin/node')].find(existsSync) ?? process.execPath
 export const standIn = join(import.meta.dirname, 'stand-in.sh')
 export const echo = { AGENT_BACKEND: 'echo' }
-export const fastAgent = { AGENT_BACKEND: 'claude', BACKEND_CLI_PATH: standIn, BACKEND_WARM: 'false' }
+export const fastAgent = {
+  AGENT_BACKEND: 'claude',
+  BACKEND_CLI_PATH: standIn,
+  BACKEND_WARM: 'false',
+  ASK_TOOLS: 'none',
+}
 
 export interface Gateway {
   readonly url: string

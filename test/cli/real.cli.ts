@@ -250,7 +250,7 @@ describe.each(['cold', 'warm'] as const)(`the real ${name}, %s`, way => {
     expect(offered().flat()).not.toEqual([])
     await gateway.stop()
     const before = offered().length
-    await open({ ALLOWED_TOOLS: 'WebSearch' })
+    await open({ ALLOWED_TOOLS: 'WebSearch', ASK_TOOLS: 'none' })
     expect((await ask('10', 'what can you do?')).ok).toBe(true)
     expect(offered().length).toBeGreaterThan(before)
     expect(offered().slice(before).flat()).toEqual([])
